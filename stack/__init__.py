@@ -1,0 +1,13 @@
+"""Local services for the demo, the tests and the benchmarks: real ones, started as processes.
+
+Nothing outside this package, `tests` and `benchmarks` may import it. It must not know how a query
+is answered; it only provides what a query is asked against.
+"""
+
+from __future__ import annotations
+
+from stack.errors import StackError
+from stack.kafka import KafkaBroker
+from stack.process import ManagedProcess
+
+__all__ = ["KafkaBroker", "ManagedProcess", "StackError"]

@@ -1,0 +1,44 @@
+"""Where Java is and which jars a service needs, so that services are one command line each.
+
+Jars come from `stack/jars/<name>.pom.xml` through `make setup`. This module must not fetch
+anything: starting a service never depends on a network.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from stack.errors import StackError
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGGING = Path(__file__).with_name("jars") / "log4j2.properties"
+
+
+def class_path(name: str) -> str:
+    """Return the class path of the jars listed in `stack/jars/<name>.pom.xml`.
+
+    Raises:
+        StackError: They have not been fetched.
+    """
+    folder = ROOT / "build" / "jars" / name
+    if not any(folder.glob("*.jar")):
+        raise StackError(f"there are no jars in {folder}; run `make setup`")
+    return f"{folder}/*"
+
+
+def java_executable() -> str:
+    """Return the `java` of JAVA_HOME, or else the one on the path.
+
+    Raises:
+        StackError: There is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = Path(home, "bin", "java") if home else None
+    if java is not None and java.exists():
+        return str(java)
+    found = shutil.which("java")
+    if found is None:
+        raise StackError("no java was found; install Java 17 or newer, or set JAVA_HOME")
+    return found
