@@ -1,0 +1,68 @@
+# Everything a person or CI does with this project, by one name each; `make` alone lists them.
+# It must not know more than commands: versions are in pyproject.toml, requirements.lock and the poms.
+
+PYTHON ?= python3
+MVN ?= mvn
+ONCE ?=
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+POMS := $(wildcard stack/jars/*.pom.xml)
+JARS := $(POMS:stack/jars/%.pom.xml=build/jars/%/.stamp)
+COPY_JARS := org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies
+
+.DELETE_ON_ERROR:
+.PHONY: help setup lock demo test test-fast lint types bench docs clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/.stamp $(JARS) ## install Python packages into .venv and fetch the jars of local services
+
+demo: setup ## start everything here and show a record in SQL before any commit (ONCE=1: show, then end)
+	@ONCE='$(ONCE)' $(BIN)/python -m stack.demo
+
+test: setup ## run all tests (PYTEST_ARGS='-k cut' runs some)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-fast: setup ## run the tests that start no service
+	@$(BIN)/python -m pytest -m "not kafka and not spark and not oracle" $(PYTEST_ARGS)
+
+lint: setup ## check style and formatting
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+types: setup ## check types
+	@$(BIN)/mypy
+
+bench: setup ## measure freshness, exactness and speed
+	@$(BIN)/python -m benchmarks
+
+docs: setup ## render OPTIONS.md and ERRORS.md from the code
+	@$(BIN)/python -m kafkaiceberg docs
+
+lock: setup ## choose package versions anew from pyproject.toml
+	@$(BIN)/pip-compile --quiet --upgrade --generate-hashes --extra dev --strip-extras --allow-unsafe \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+		--output-file requirements.lock pyproject.toml
+
+clean: ## remove everything that make has made
+	rm -rf .venv build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf spark-warehouse metastore_db derby.log
+
+.venv/.stamp: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	@echo "setup: creating .venv"
+	@$(PYTHON) -m venv .venv
+	@echo "setup: installing the locked Python packages (some minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@echo "setup: installing kafkaiceberg itself"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+build/jars/%/.stamp: stack/jars/%.pom.xml
+	@command -v $(MVN) >/dev/null || { echo "setup: Maven ($(MVN)) is needed to fetch jars" >&2; exit 1; }
+	@echo "setup: fetching the jars of $*"
+	@rm -rf $(@D)
+	@$(MVN) -q -B -Dstyle.color=never -f $< $(COPY_JARS) -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(@D)
+	@touch $@
