@@ -92,8 +92,8 @@ def main(arguments: list[str]) -> None:
     signal.set_wakeup_fd(wakeup_write)
 
     try:
-        # preexec_fn is safe here: this process has a single thread.
-        child = subprocess.Popen(arguments[2:], process_group=0, preexec_fn=die_with_guard)
+        # What makes preexec_fn unsafe is a second thread, and this process has one.
+        child = subprocess.Popen(arguments[2:], process_group=0, preexec_fn=die_with_guard)  # noqa: PLW1509
     except OSError as exc:
         parent.sendall(f"failed {exc}\n".encode())
         os._exit(127)

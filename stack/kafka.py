@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import os
 import random
+import re
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -206,6 +207,11 @@ class KafkaBroker:
             self._process.kill()
             raise
 
+    def _cluster_id(self) -> str | None:
+        text = (self.directory / "records" / "meta.properties").read_text(encoding="utf-8")
+        found = re.search(r"^cluster\.id=(.+)$", text, re.MULTILINE)
+        return found[1] if found else None
+
     def _answers(self) -> bool:
         """Whether the broker has joined its own cluster and tells clients so."""
         with socket.socket() as probe:
@@ -213,10 +219,11 @@ class KafkaBroker:
                 return False
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
-            known = client.list_topics(timeout=2.0).brokers.values()
+            cluster = client.list_topics(timeout=2.0)
         except KafkaException:
             return False
-        return any(node.port == self._port for node in known)
+        # Where the port was taken, somebody else's broker answers while ours ends.
+        return bool(cluster.brokers) and cluster.cluster_id == self._cluster_id()
 
     def __enter__(self) -> Self:
         """Return the broker itself."""
