@@ -1,0 +1,32 @@
+"""The coldset: one pinned snapshot of an Iceberg table, as Arrow.
+
+This package loads and pins tables, walks their history, plans and reads files,
+and appends under a fence. It knows nothing of Kafka, offsets or engines.
+"""
+
+from coldset.ancestry import is_complete, summary_value, walk_parents
+from coldset.catalog import PinnedTable, load_table, open_catalog, pin
+from coldset.commit import COMMIT_ID, commit_append
+from coldset.errors import ColdsetError
+from coldset.read import read_cold
+from coldset.scan import ColdTask, plan_cold
+from coldset.write import delete_files, write_files, writer_metadata
+
+__all__ = [
+    "COMMIT_ID",
+    "ColdTask",
+    "ColdsetError",
+    "PinnedTable",
+    "commit_append",
+    "delete_files",
+    "is_complete",
+    "load_table",
+    "open_catalog",
+    "pin",
+    "plan_cold",
+    "read_cold",
+    "summary_value",
+    "walk_parents",
+    "write_files",
+    "writer_metadata",
+]

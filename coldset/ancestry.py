@@ -1,0 +1,46 @@
+"""Walk a snapshot's history by parents, which is the only history it has.
+
+Neither sequence numbers nor timestamps tell what a snapshot is built on: after
+a rollback the newest snapshot is no ancestor of the head. This file only reads
+metadata that is already loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+
+def walk_parents(table: Table, snapshot: Snapshot | None) -> Iterator[Snapshot]:
+    """Yield the snapshot, its parent, and so on while they are in the table.
+
+    Raises:
+        Nothing of its own. Use `is_complete` to learn whether expiry cut the walk.
+    """
+    while snapshot is not None:
+        yield snapshot
+        parent_id = snapshot.parent_snapshot_id
+        snapshot = None if parent_id is None else table.metadata.snapshot_by_id(parent_id)
+
+
+def is_complete(table: Table, snapshot: Snapshot | None) -> bool:
+    """Return True if the walk ends at a snapshot without a parent.
+
+    Raises:
+        Nothing of its own.
+    """
+    last = None
+    for last in walk_parents(table, snapshot):
+        pass
+    return last is None or last.parent_snapshot_id is None
+
+
+def summary_value(snapshot: Snapshot, key: str) -> str | None:
+    """Return one of the snapshot's summary properties, or None.
+
+    Raises:
+        Nothing of its own.
+    """
+    return snapshot.summary.additional_properties.get(key) if snapshot.summary else None

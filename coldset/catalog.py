@@ -1,0 +1,170 @@
+"""Open catalogs and pin tables: the one place where a table's state is loaded.
+
+A table is loaded once per statement and everything else works on that loaded
+state, so no later commit can slip in. Errors of pyiceberg's catalogs are
+translated here. The file must not know about Kafka.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchNamespaceError, NoSuchTableError
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from coldset.errors import (
+    CatalogConfigError,
+    CatalogUnavailableError,
+    SnapshotNotFoundError,
+    TableNotFoundError,
+)
+from coldset.schema import arrow_schema
+
+# These name Python code to import; no option and no table may choose what runs here.
+_CODE: Final = ("py-catalog-impl", "py-io-impl", "write.py-location-provider.impl", "auth.impl")
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTable:
+    """One loaded state of an Iceberg table, with the snapshot to read.
+
+    Invariant: nothing here changes when the table does. `snapshot` is None for
+    a table without snapshots; `schema` is the one the answer will have.
+    """
+
+    identifier: str
+    table: Table
+    snapshot: Snapshot | None
+    schema: Schema
+
+    @property
+    def uuid(self) -> str:
+        """The table's UUID."""
+        return str(self.table.metadata.table_uuid)
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """Id of the pinned snapshot, or None if the table has none."""
+        return self.snapshot.snapshot_id if self.snapshot else None
+
+    @property
+    def schema_id(self) -> int:
+        """Id of the schema the answer will have."""
+        return self.schema.schema_id
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The table's properties."""
+        return self.table.metadata.properties
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The schema of the answer, in Arrow.
+
+        Raises:
+            UnsupportedTableError: A column's type is not supported.
+        """
+        return arrow_schema(self.schema)
+
+
+def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
+    """Return the catalog of that name; shared by equal properties within a process.
+
+    Args:
+        name: Catalog name, as pyiceberg knows it; its own configuration files
+            and environment variables apply below `properties`.
+        properties: pyiceberg catalog properties, secrets resolved.
+
+    Raises:
+        CatalogConfigError: A property would load code, or the catalog refuses them.
+    """
+    for key in properties:
+        if key in _CODE:
+            raise CatalogConfigError(
+                f"catalog.{key} cannot be set: it would run code named by an option"
+            )
+    return _open(os.getpid(), name, tuple(sorted(properties.items())))
+
+
+@functools.lru_cache(maxsize=64)
+def _open(pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
+    try:
+        return load_catalog(name, **dict(items))
+    except Exception as exc:
+        raise CatalogConfigError(
+            f"catalog {name!r} could not be opened: {type(exc).__name__}: {exc}; "
+            "set catalog.type, catalog.uri and catalog.warehouse, or configure pyiceberg"
+        ) from exc
+
+
+def load_table(catalog: Catalog, identifier: str) -> Table:
+    """Load the table's current state from the catalog.
+
+    Raises:
+        TableNotFoundError: The catalog has no such table.
+        CatalogUnavailableError: The catalog did not answer.
+    """
+    try:
+        return catalog.load_table(identifier)
+    except (NoSuchTableError, NoSuchIcebergTableError, NoSuchNamespaceError) as exc:
+        raise TableNotFoundError(
+            f"catalog {catalog.name!r} has no table {identifier!r}; create it, or correct the name",
+            table=identifier,
+        ) from exc
+    except Exception as exc:
+        raise CatalogUnavailableError(
+            f"table {identifier!r} could not be loaded from catalog {catalog.name!r}: "
+            f"{type(exc).__name__}: {exc}",
+            table=identifier,
+        ) from exc
+
+
+def pin(
+    catalog: Catalog, identifier: str, *, snapshot_id: int | None = None, ref: str | None = None
+) -> PinnedTable:
+    """Load a table once and pin the snapshot to read.
+
+    Args:
+        catalog: Where the table is registered.
+        identifier: Namespace and name, joined by a dot.
+        snapshot_id: The snapshot to read.
+        ref: The branch or tag to read; the main branch if neither is given.
+
+    Raises:
+        TableNotFoundError: The catalog has no such table.
+        SnapshotNotFoundError: The table has no such snapshot or ref.
+        CatalogUnavailableError: The catalog did not answer.
+    """
+    table = load_table(catalog, identifier)
+    metadata = table.metadata
+    if snapshot_id is None and ref is None:
+        return PinnedTable(identifier, table, table.current_snapshot(), table.schema())
+    snapshot = (
+        metadata.snapshot_by_id(snapshot_id)
+        if snapshot_id is not None
+        else metadata.snapshot_by_name(ref)
+    )
+    if snapshot is None:
+        asked = f"snapshot {snapshot_id}" if snapshot_id is not None else f"branch or tag {ref!r}"
+        raise SnapshotNotFoundError(
+            f"table {identifier!r} has no {asked}; it may have been expired",
+            table=identifier,
+            snapshot_id=snapshot_id,
+        )
+    is_main = snapshot_id is None and ref == "main"
+    schema = table.schema() if is_main else _schema_of(table, snapshot)
+    return PinnedTable(identifier, table, snapshot, schema)
+
+
+def _schema_of(table: Table, snapshot: Snapshot) -> Schema:
+    if snapshot.schema_id is None:
+        return table.schema()
+    return table.schemas().get(snapshot.schema_id, table.schema())

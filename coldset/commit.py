@@ -1,0 +1,112 @@
+"""Add written files to a table in one fenced commit.
+
+pyiceberg retries an append onto whatever the table has become, which lets two
+committers of the same records both succeed. Here every attempt first shows the
+freshly loaded table to the caller's fence and then commits against exactly
+that state, so a commit lands on what was checked or not at all. What the fence
+means is the caller's business.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+
+from coldset.ancestry import summary_value
+from coldset.catalog import PinnedTable, load_table
+from coldset.errors import ColdsetError, CommitConflictError, CommitStateUnknownError
+
+_ATTEMPTS: Final = 8
+COMMIT_ID: Final = "kafkaiceberg.commit-id"
+
+
+def commit_append(
+    catalog: Catalog,
+    identifier: str,
+    files: Sequence[DataFile],
+    summary: Mapping[str, str],
+    *,
+    commit_id: str,
+    fence: Callable[[PinnedTable], None],
+) -> int:
+    """Append files to the table's main branch in one snapshot.
+
+    Args:
+        catalog: Where the table is registered.
+        identifier: The table.
+        files: From `write_files`; may be empty, if only the summary matters.
+        summary: Properties for the new snapshot's summary.
+        commit_id: Unique name of this commit, by which its outcome is found
+            again if the catalog's answer is lost.
+        fence: Called with the table as loaded before each attempt; raises if
+            this commit must not land on it.
+
+    Returns:
+        The id of the new snapshot.
+
+    Raises:
+        CommitConflictError: Other commits kept winning; nothing has landed.
+        CommitStateUnknownError: The catalog did not say; the files are kept.
+        TableNotFoundError, CatalogUnavailableError: The table could not be loaded.
+        Exception: Whatever the fence raises; nothing has landed.
+    """
+    for attempt in range(_ATTEMPTS):
+        table = load_table(catalog, identifier)
+        landed = _find(table, commit_id)
+        if landed is not None:
+            return landed  # an attempt that was reported as failed had landed
+        fence(PinnedTable(identifier, table, table.current_snapshot(), table.schema()))
+        try:
+            return _attempt(table, files, {**summary, COMMIT_ID: commit_id})
+        except CommitFailedException:
+            time.sleep(random.uniform(0, 0.05 * 2**attempt))
+        except Exception as exc:
+            return _outcome(catalog, identifier, commit_id, exc)
+    raise CommitConflictError(
+        f"table {identifier!r} was committed to by others at each of {_ATTEMPTS} attempts; nothing of this "
+        "commit is in the table; try again",
+        table=identifier,
+    )
+
+
+def _attempt(table: Table, files: Sequence[DataFile], summary: dict[str, str]) -> int:
+    # An attempt is one attempt: the table's own retry setting would rebase past the fence.
+    once = {**table.metadata.properties, "commit.retry.num-retries": "0"}
+    table.metadata = table.metadata.model_copy(update={"properties": once})
+    with table.transaction() as transaction:
+        with transaction.update_snapshot(snapshot_properties=summary).fast_append() as append:
+            for file in files:
+                append.append_data_file(file)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    return snapshot.snapshot_id
+
+
+def _outcome(catalog: Catalog, identifier: str, commit_id: str, cause: Exception) -> int:
+    try:
+        landed = _find(load_table(catalog, identifier), commit_id)
+    except ColdsetError:
+        landed = None
+    if landed is not None:
+        return landed
+    raise CommitStateUnknownError(
+        f"the catalog did not confirm commit {commit_id} to table {identifier!r} "
+        f"({type(cause).__name__}: {cause}); its files are kept; if it landed, a snapshot's summary has "
+        f"{COMMIT_ID}={commit_id}",
+        table=identifier,
+        commit_id=commit_id,
+    ) from cause
+
+
+def _find(table: Table, commit_id: str) -> int | None:
+    for snapshot in table.metadata.snapshots:
+        if summary_value(snapshot, COMMIT_ID) == commit_id:
+            return snapshot.snapshot_id
+    return None

@@ -1,0 +1,132 @@
+"""Plan which files a pinned snapshot is made of, and group them into tasks.
+
+Planning is a pure function of the snapshot, so plans are kept by table UUID and
+snapshot id and shared between statements. A task carries all that is needed to
+read it elsewhere, without secrets and without the catalog. Reading is `read`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from pyiceberg.schema import Schema
+from pyiceberg.table import FileScanTask
+from pyiceberg.table.metadata import TableMetadata
+
+from coldset.catalog import PinnedTable
+from coldset.errors import ColdReadError, UnsupportedTableError
+
+_PLANS_KEPT: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ColdTask:
+    """Some data files of one snapshot, with the delete files that apply to them.
+
+    Attributes:
+        identifier: The table, for messages.
+        snapshot_id: The snapshot the files belong to.
+        metadata: The table's metadata without its history: schemas, specs, properties.
+        schema: The schema the rows must have.
+        files: The files, as pyiceberg plans them.
+    """
+
+    identifier: str
+    snapshot_id: int
+    metadata: TableMetadata = field(repr=False)
+    schema: Schema = field(repr=False)
+    files: tuple[FileScanTask, ...] = field(repr=False)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the data files."""
+        return sum(f.file.file_size_in_bytes for f in self.files)
+
+    @property
+    def exact_rows(self) -> int | None:
+        """Rows in these files by metadata alone; None if deletes must be applied first."""
+        if any(f.delete_files for f in self.files):
+            return None
+        return sum(f.file.record_count for f in self.files)
+
+
+def plan_cold(pinned: PinnedTable, *, split_bytes: int) -> tuple[ColdTask, ...]:
+    """Return the tasks that together read the pinned snapshot, each file in one.
+
+    Args:
+        pinned: The loaded table and its snapshot.
+        split_bytes: Bytes of data files that one task should not exceed; a
+            single larger file is still one task.
+
+    Raises:
+        UnsupportedTableError: The snapshot has equality deletes.
+        ColdReadError: A manifest could not be read.
+    """
+    if pinned.snapshot is None:
+        return ()
+    metadata = pinned.table.metadata.model_copy(
+        update={"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}}
+    )
+    return tuple(
+        ColdTask(pinned.identifier, pinned.snapshot.snapshot_id, metadata, pinned.schema, group)
+        for group in _group(_plan_files(pinned), split_bytes)
+    )
+
+
+_plans: OrderedDict[tuple[str, int], tuple[FileScanTask, ...]] = OrderedDict()
+_plans_lock = threading.Lock()
+
+
+def _plan_files(pinned: PinnedTable) -> tuple[FileScanTask, ...]:
+    assert pinned.snapshot is not None
+    key = (pinned.uuid, pinned.snapshot.snapshot_id)
+    with _plans_lock:
+        if key in _plans:
+            _plans.move_to_end(key)
+            return _plans[key]
+    found = _read_plan(pinned, pinned.snapshot.snapshot_id)
+    with _plans_lock:
+        _plans[key] = found
+        while len(_plans) > _PLANS_KEPT:
+            _plans.popitem(last=False)
+    return found
+
+
+def _read_plan(pinned: PinnedTable, snapshot_id: int) -> tuple[FileScanTask, ...]:
+    try:
+        return tuple(pinned.table.scan(snapshot_id=snapshot_id).plan_files())
+    except (ValueError, NotImplementedError) as exc:
+        if "equality deletes" not in str(exc):
+            raise
+        raise UnsupportedTableError(
+            f"snapshot {snapshot_id} of table {pinned.identifier!r} has equality deletes, which are not "
+            "supported yet; compact the table so that they are applied, or read an earlier snapshot",
+            table=pinned.identifier,
+            snapshot_id=snapshot_id,
+        ) from exc
+    except OSError as exc:
+        raise ColdReadError(
+            f"a manifest of snapshot {snapshot_id} of table {pinned.identifier!r} could not be read: {exc}; "
+            "ask again: a new cut uses the newest snapshot",
+            table=pinned.identifier,
+            snapshot_id=snapshot_id,
+        ) from exc
+
+
+def _group(files: Iterable[FileScanTask], split_bytes: int) -> list[tuple[FileScanTask, ...]]:
+    groups: list[tuple[FileScanTask, ...]] = []
+    group: list[FileScanTask] = []
+    size_bytes = 0
+    for task in files:
+        if group and size_bytes + task.file.file_size_in_bytes > split_bytes:
+            groups.append(tuple(group))
+            group, size_bytes = [], 0
+        group.append(task)
+        size_bytes += task.file.file_size_in_bytes
+    if group:
+        groups.append(tuple(group))
+    return groups

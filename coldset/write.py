@@ -1,0 +1,63 @@
+"""Write rows as data files of a table, without committing them.
+
+Files written here belong to nobody until `commit` adds them to a snapshot, so
+any number of tasks may write at once, and a lost one leaves only orphans. The
+file must not touch the catalog.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+from pyiceberg.io import load_file_io
+from pyiceberg.io.pyarrow import _dataframe_to_data_files
+from pyiceberg.manifest import DataFile
+from pyiceberg.table.metadata import TableMetadata
+
+from coldset.catalog import PinnedTable
+
+
+def writer_metadata(pinned: PinnedTable) -> TableMetadata:
+    """Return the part of the table's metadata that `write_files` needs; picklable.
+
+    Raises:
+        Nothing of its own.
+    """
+    return pinned.table.metadata.model_copy(
+        update={"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}}
+    )
+
+
+def write_files(
+    metadata: TableMetadata, rows: pa.Table, io_properties: Mapping[str, str]
+) -> Iterator[DataFile]:
+    """Write rows into new data files of the table's current layout.
+
+    Args:
+        metadata: From `writer_metadata`.
+        rows: Rows of the table's current schema, by name.
+        io_properties: pyiceberg properties for reaching the warehouse, secrets resolved.
+
+    Yields:
+        One description per file written; picklable; for `commit_append`.
+
+    Raises:
+        OSError: A file could not be written.
+    """
+    io = load_file_io(dict(io_properties), metadata.location)
+    yield from _dataframe_to_data_files(metadata, rows, io, write_uuid=uuid.uuid4())
+
+
+def delete_files(
+    metadata: TableMetadata, paths: Iterator[str], io_properties: Mapping[str, str]
+) -> None:
+    """Delete files that were written and certainly not committed.
+
+    Raises:
+        OSError: A file exists and could not be deleted.
+    """
+    io = load_file_io(dict(io_properties), metadata.location)
+    for path in paths:
+        io.delete(path)

@@ -1,0 +1,47 @@
+"""Which records a snapshot already holds, as a value.
+
+All resolvers answer in this type, whatever kind of writer filled the table.
+It performs no input or output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Confidence(StrEnum):
+    """How sure a resolver is of its answer."""
+
+    EXACT = "exact"
+    PROVEN = "proven"
+    ESTIMATED = "estimated"
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffsets:
+    """Per partition, the first offset that is *not* in the snapshot.
+
+    Attributes:
+        snapshot_id: The snapshot this was found for; None for an empty table.
+        topic_id: Identity of the topic the records came from; None if not recorded.
+        next_offset: Partition to first offset not in the snapshot. A partition
+            that is absent has nothing in the snapshot, so its next offset is 0.
+        provenance: Where this was found, in words.
+        confidence: How sure it is.
+    """
+
+    snapshot_id: int | None
+    topic_id: str | None
+    next_offset: Mapping[int, int]
+    provenance: str
+    confidence: Confidence
+
+    def of(self, partition: int) -> int:
+        """Return the first offset of a partition that is not in the snapshot.
+
+        Raises:
+            Nothing of its own.
+        """
+        return self.next_offset.get(partition, 0)

@@ -1,0 +1,125 @@
+"""The boundary we define: `kafkaiceberg.offsets` in a snapshot's summary.
+
+A commit that appends records writes, in the same atomic step, up to where the
+table now holds the topic. Properties are not inherited by later snapshots, so
+the value is looked for by walking parents of the pinned snapshot; never by
+time or sequence number, since a rollback leaves newer snapshots behind that
+are no ancestors. The format is specified in ARCHITECTURE.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from coldset import PinnedTable, is_complete, summary_value, walk_parents
+from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.errors import BoundaryUnknownError
+from hotset.offsets import Isolation
+
+PROPERTY: Final = "kafkaiceberg.offsets"
+VERSION: Final = 1
+
+
+def render_offsets(
+    *,
+    topic: str,
+    topic_id: str,
+    isolation: Isolation,
+    next_offset: Mapping[int, int],
+    leader_epoch: Mapping[int, int],
+) -> str:
+    """Return the property's text for a commit.
+
+    Args:
+        topic: Topic name, for people.
+        topic_id: Identity of the topic; what counts.
+        isolation: With which the records were read.
+        next_offset: Partition to first offset the table does not hold.
+        leader_epoch: Partition to epoch of the leader that gave the end, where known.
+
+    Raises:
+        Nothing of its own.
+    """
+    partitions = {
+        str(partition): {"next_offset": offset}
+        | (
+            {"leader_epoch": leader_epoch[partition]}
+            if leader_epoch.get(partition, -1) >= 0
+            else {}
+        )
+        for partition, offset in sorted(next_offset.items())
+    }
+    document = {
+        "version": VERSION,
+        "topic": topic,
+        "topic_id": topic_id,
+        "isolation": isolation.value,
+        "partitions": partitions,
+    }
+    return json.dumps(document, separators=(",", ":"))
+
+
+def parse_offsets(text: str, *, snapshot_id: int, provenance: str) -> CommittedOffsets:
+    """Read the property's text.
+
+    Raises:
+        BoundaryUnknownError: It is malformed, or of a version this release does not know.
+    """
+    try:
+        document: dict[str, Any] = json.loads(text)
+        if document["version"] != VERSION:
+            raise ValueError(f"version {document['version']!r}, and only {VERSION} is known")
+        return CommittedOffsets(
+            snapshot_id=snapshot_id,
+            topic_id=str(document["topic_id"]),
+            next_offset={
+                int(p): _offset(entry["next_offset"]) for p, entry in document["partitions"].items()
+            },
+            provenance=provenance,
+            confidence=Confidence.EXACT,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise BoundaryUnknownError(
+            f"property {PROPERTY} of {provenance} cannot be read ({exc}); correct what writes it",
+            snapshot_id=snapshot_id,
+        ) from exc
+
+
+def resolve_summary(pinned: PinnedTable) -> CommittedOffsets:
+    """Find the boundary of the pinned snapshot.
+
+    A table that has no snapshot at all holds nothing, which is known for sure.
+
+    Raises:
+        BoundaryUnknownError: The table has snapshots and none that the pinned
+            one is built on has the property.
+    """
+    if pinned.snapshot is None:
+        return CommittedOffsets(None, None, {}, "a table without snapshots", Confidence.EXACT)
+    looked = 0
+    for snapshot in walk_parents(pinned.table, pinned.snapshot):
+        looked += 1
+        text = summary_value(snapshot, PROPERTY)
+        if text is not None:
+            found_in = f"the summary of snapshot {snapshot.snapshot_id}"
+            return parse_offsets(text, snapshot_id=pinned.snapshot.snapshot_id, provenance=found_in)
+    cause = (
+        "no ancestor has it"
+        if is_complete(pinned.table, pinned.snapshot)
+        else "older ancestors have been expired"
+    )
+    raise BoundaryUnknownError(
+        f"nothing says which records snapshot {pinned.snapshot_id} of table {pinned.identifier!r} holds: "
+        f"looked for property {PROPERTY} in the summaries of {looked} snapshots, by parents, and {cause}; "
+        "fill the table with a writer that sets it, such as `kafkaiceberg freeze`",
+        table=pinned.identifier,
+        snapshot_id=pinned.snapshot_id,
+    )
+
+
+def _offset(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"next_offset {value!r}")
+    return value

@@ -1,0 +1,123 @@
+"""What a federated table is, once its options are settled.
+
+Options come from three places; the order is read option, configuration file,
+table property. The result is a frozen value that may travel anywhere: secrets
+in it are references. Settling is pure, so it can be repeated for each cut with
+the table's own properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from federation.errors import OptionError
+from federation.options import check_options, integer_of, table_options, under, value_of
+from hotset.offsets import Isolation
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """One table, its topic, and how to read both.
+
+    Invariant: `topic` is None exactly if the table is plain (`read=cold`).
+    Secrets in the properties are references.
+    """
+
+    name: str
+    catalog_name: str
+    catalog_properties: Mapping[str, str] = field(repr=False)
+    topic: str | None
+    kafka_properties: Mapping[str, str] = field(repr=False)
+    isolation: Isolation
+    value_format: str
+    accepts_gaps: bool
+    snapshot_id: int | None
+    ref: str | None
+    max_hot_records: int | None
+    max_records_per_split: int
+    split_bytes: int
+    plan_timeout_ms: int
+    read_timeout_ms: int
+    no_progress_timeout_ms: int
+
+
+def merge_options(name: str, read: Mapping[str, str], file: Mapping[str, str]) -> dict[str, str]:
+    """Merge read options over those of the configuration file.
+
+    Raises:
+        OptionError: An option is unknown or malformed, or names another table.
+    """
+    merged = {**check_options(file), **check_options(read)}
+    if merged.get("path", name) != name:
+        raise OptionError(
+            f"option 'path' says {merged['path']!r}, but the table is {name!r}", option="path"
+        )
+    return {**merged, "path": name}
+
+
+def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDefinition:
+    """Settle the options of one table.
+
+    Args:
+        options: From `merge_options`.
+        properties: The Iceberg table's properties.
+
+    Raises:
+        OptionError: Something required is missing, or options contradict.
+    """
+    settled = {**table_options(properties), **options}
+    name = settled["path"]
+    is_plain = value_of(settled, "read") == "cold"
+    topic = settled.get("subscribe")
+    if not is_plain and topic is None:
+        raise OptionError(
+            f"table {name!r} has no topic; set option 'subscribe', or table property 'kafkaiceberg.subscribe', "
+            "or read=cold for a plain table",
+            option="subscribe",
+        )
+    chosen = [key for key in ("snapshot-id", "branch", "tag") if key in settled]
+    if len(chosen) > 1:
+        raise OptionError(
+            f"options {' and '.join(chosen)} exclude each other; give one of them", option=chosen[1]
+        )
+    kafka = under(settled, "kafka.")
+    if not is_plain and "bootstrap.servers" not in kafka:
+        raise OptionError(
+            f"table {name!r} has no option 'kafka.bootstrap.servers'; set it to host:port of one or more brokers",
+            option="kafka.bootstrap.servers",
+        )
+    return TableDefinition(
+        name=name,
+        catalog_name=value_of(settled, "catalog") or "default",
+        catalog_properties=under(settled, "catalog."),
+        topic=None if is_plain else topic,
+        kafka_properties=kafka,
+        isolation=Isolation(value_of(settled, "kafka.isolation.level")),
+        value_format=value_of(settled, "valueFormat") or "json",
+        accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
+        snapshot_id=integer_of(settled, "snapshot-id"),
+        ref=settled.get("branch") or settled.get("tag"),
+        max_hot_records=integer_of(settled, "maxHotRecords"),
+        max_records_per_split=_required(settled, "maxRecordsPerPartition"),
+        split_bytes=_required(settled, "split-size"),
+        plan_timeout_ms=_required(settled, "planTimeoutMs"),
+        read_timeout_ms=_required(settled, "readTimeoutMs"),
+        no_progress_timeout_ms=_required(settled, "noProgressTimeoutMs"),
+    )
+
+
+def columns_of(options: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the columns asked for by option, or None for all.
+
+    Raises:
+        Nothing of its own.
+    """
+    text = options.get("columns")
+    return None if text is None else tuple(part.strip() for part in text.split(","))
+
+
+def _required(options: Mapping[str, str], name: str) -> int:
+    value = integer_of(options, name)
+    assert value is not None, f"option {name} has a default"
+    return value

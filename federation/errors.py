@@ -1,0 +1,142 @@
+"""Every way joining the two halves can fail, as one tree.
+
+The roots of the hot and cold halves are separate trees, because neither half
+may import this one; `ROOTS` names all three for whoever must catch anything of
+ours. Policy is in the class attributes (`code`, `kind`, `retriable`).
+
+    FederationError
+     ├ OptionError                  user
+     ├ CutError                     external
+     │  ├ OffsetGapError            external
+     │  ├ OffsetOverlapError        external
+     │  ├ TopicReplacedError        external
+     │  ├ TableReplacedError        external
+     │  └ BoundaryUnknownError      user
+     ├ CutTokenError                user
+     ├ HotBudgetError               user
+     ├ SqlError                     user
+     │  └ StatementRefusedError     user
+     ├ QueryTimeoutError            external, retriable
+     ├ ResultTooLargeError          user
+     └ EngineError                  internal
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, Literal
+
+from coldset.errors import ColdsetError
+from hotset.errors import HotsetError
+
+Kind = Literal["user", "external", "internal"]
+
+
+class FederationError(Exception):
+    """Anything that kept the two halves from being joined exactly.
+
+    `details` holds the values named in the message, for programs.
+    """
+
+    code: ClassVar[str] = "FEDERATION_ERROR"
+    kind: ClassVar[Kind] = "internal"
+    retriable: ClassVar[bool] = False
+
+    def __init__(self, message: str, **details: object) -> None:
+        super().__init__(message)
+        self.details = details
+
+
+class OptionError(FederationError, ValueError):
+    """An option is unknown, missing, malformed or contradicts another."""
+
+    code = "OPTION_INVALID"
+    kind = "user"
+
+
+class CutError(FederationError):
+    """No exact cut could be taken."""
+
+    code = "CUT_NOT_POSSIBLE"
+    kind = "external"
+
+
+class OffsetGapError(CutError):
+    """Records are in neither half: the log starts after what the table holds."""
+
+    code = "OFFSET_GAP"
+
+
+class OffsetOverlapError(CutError):
+    """The table claims records past the readable end of the log."""
+
+    code = "OFFSET_OVERLAP"
+
+
+class TopicReplacedError(CutError):
+    """The topic is not the one whose records the table holds."""
+
+    code = "TOPIC_REPLACED"
+
+
+class TableReplacedError(CutError):
+    """The table is not the one a cut was taken of."""
+
+    code = "TABLE_REPLACED"
+
+
+class BoundaryUnknownError(CutError):
+    """Nothing says which records the pinned snapshot already holds."""
+
+    code = "BOUNDARY_UNKNOWN"
+    kind = "user"
+
+
+class CutTokenError(FederationError, ValueError):
+    """A cut token is malformed or of another table."""
+
+    code = "CUT_TOKEN_INVALID"
+    kind = "user"
+
+
+class HotBudgetError(FederationError):
+    """The hot ranges hold more offsets than the statement may read."""
+
+    code = "HOT_BUDGET_EXCEEDED"
+    kind = "user"
+
+
+class SqlError(FederationError, ValueError):
+    """The statement is not valid SQL, or fails on the rows it reads."""
+
+    code = "SQL_INVALID"
+    kind = "user"
+
+
+class StatementRefusedError(SqlError):
+    """The statement does something other than read registered tables."""
+
+    code = "STATEMENT_REFUSED"
+
+
+class QueryTimeoutError(FederationError, TimeoutError):
+    """The statement ran longer than it may; it was stopped."""
+
+    code = "QUERY_TIMEOUT"
+    kind = "external"
+    retriable = True
+
+
+class ResultTooLargeError(FederationError):
+    """The result has more rows or bytes than may be returned; none are."""
+
+    code = "RESULT_TOO_LARGE"
+    kind = "user"
+
+
+class EngineError(FederationError):
+    """The engine failed in a way that is not the statement's fault."""
+
+    code = "ENGINE_FAILED"
+
+
+ROOTS: Final = (FederationError, HotsetError, ColdsetError)

@@ -1,0 +1,222 @@
+"""The one table of options: name, type, default, help.
+
+Spark options, `kafkaiceberg.toml` and Iceberg table properties are all parsed
+against it, and OPTIONS.md is rendered from it. An option that means what a
+neighbour's option means keeps that neighbour's spelling. This file performs no
+input or output.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from federation.errors import OptionError
+from federation.secrets import require_reference
+from hotset.decode import FORMATS
+from hotset.offsets import Isolation
+
+Scope = Literal["table", "read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option.
+
+    Attributes:
+        name: As written by users.
+        type: What a value is, for readers of OPTIONS.md.
+        default: As text, or None if there is none.
+        help: One sentence, with the unit if there is one.
+        choices: The only values, if they are few.
+        may_be_table_property: Whether `kafkaiceberg.<name>` counts as a table property.
+    """
+
+    name: str
+    type: Literal["string", "integer", "boolean", "list"]
+    default: str | None
+    help: str
+    choices: tuple[str, ...] = ()
+    may_be_table_property: bool = False
+
+
+OPTIONS: Final = (
+    Option("path", "string", None, "The Iceberg table, `namespace.name`; what `load()` takes."),
+    Option("catalog", "string", "default", "Name of the Iceberg catalog, as pyiceberg knows it."),
+    Option(
+        "subscribe", "string", None, "The topic that fills the table.", may_be_table_property=True
+    ),
+    Option("valueFormat", "string", "json", "How record values are encoded.", FORMATS, True),
+    Option(
+        "kafka.isolation.level",
+        "string",
+        Isolation.READ_COMMITTED.value,
+        "Which transactional records are visible; must be what the table is written with.",
+        tuple(level.value for level in Isolation),
+        True,
+    ),
+    Option(
+        "read",
+        "string",
+        "union",
+        "`union` of table and topic, or `cold` for a plain table without a topic.",
+        ("union", "cold"),
+    ),
+    Option(
+        "failOnDataLoss",
+        "boolean",
+        "true",
+        "If false, records that retention removed before the table had them are left out, and the receipt "
+        "names them; if true they are an error.",
+    ),
+    Option("snapshot-id", "integer", None, "Read this snapshot, and the topic from where it ends."),
+    Option("branch", "string", None, "Read the head of this branch instead of main."),
+    Option("tag", "string", None, "Read the snapshot of this tag."),
+    Option("cut", "string", None, "A cut token: read exactly that cut again."),
+    Option("columns", "list", None, "The columns to read, separated by commas; all if not given."),
+    Option(
+        "maxHotRecords",
+        "integer",
+        None,
+        "Refuse a read whose hot ranges span more offsets than this.",
+    ),
+    Option(
+        "maxRecordsPerPartition",
+        "integer",
+        "250000",
+        "Offsets per hot split of one partition, at most.",
+    ),
+    Option("split-size", "integer", "134217728", "Bytes of data files per cold split, at most."),
+    Option(
+        "planTimeoutMs",
+        "integer",
+        "10000",
+        "Milliseconds for taking a cut, Kafka's answers included.",
+    ),
+    Option("readTimeoutMs", "integer", "120000", "Milliseconds for reading one hot split."),
+    Option(
+        "noProgressTimeoutMs",
+        "integer",
+        "30000",
+        "Milliseconds a hot read may wait without any progress.",
+    ),
+)
+
+PASSTHROUGH: Final = {
+    "kafka.": "A librdkafka property; `kafka.bootstrap.servers` is required unless `read` is `cold`. "
+    "Only properties that cannot run code or change how ranges are read.",
+    "catalog.": "A pyiceberg catalog property, such as `catalog.type`, `catalog.uri`, `catalog.warehouse`.",
+}
+
+TABLE_PROPERTY_PREFIX: Final = "kafkaiceberg."
+
+_BY_KEY: Final = {option.name.lower(): option for option in OPTIONS}
+
+
+def check_options(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the options under their proper names, if each of them exists and parses.
+
+    Keys compare without case, because Spark lower-cases them.
+
+    Raises:
+        OptionError: An option is unknown, malformed, or holds a bare secret.
+    """
+    checked: dict[str, str] = {}
+    for key, value in given.items():
+        option = _BY_KEY.get(key.lower())
+        if option is not None:
+            _parse(option, value)
+            checked[option.name] = value
+        elif (prefix := _passthrough(key)) is not None:
+            require_reference(key, value)
+            checked[prefix + key[len(prefix) :]] = value
+        else:
+            raise OptionError(_unknown(key), option=key)
+    return checked
+
+
+def table_options(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the options set by an Iceberg table's properties.
+
+    Raises:
+        OptionError: Such a property is malformed.
+    """
+    found = {}
+    for option in OPTIONS:
+        value = properties.get(TABLE_PROPERTY_PREFIX + option.name)
+        if option.may_be_table_property and value is not None:
+            _parse(option, value)
+            found[option.name] = value
+    return found
+
+
+def value_of(options: Mapping[str, str], name: str) -> str | None:
+    """Return the text of an option, or its default.
+
+    Raises:
+        KeyError: There is no option of that name (a mistake of ours).
+    """
+    return options.get(name, _BY_KEY[name.lower()].default)
+
+
+def integer_of(options: Mapping[str, str], name: str) -> int | None:
+    """Return an integer option, or None if neither it nor a default is given.
+
+    Raises:
+        OptionError: It is no whole number.
+    """
+    text = value_of(options, name)
+    return None if text is None else int(text)
+
+
+def under(options: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """Return the passthrough options of a prefix, without the prefix.
+
+    Raises:
+        Nothing of its own.
+    """
+    return {
+        key.removeprefix(prefix): value
+        for key, value in options.items()
+        if key.startswith(prefix) and key.lower() not in _BY_KEY
+    }
+
+
+def _passthrough(key: str) -> str | None:
+    return next((p for p in PASSTHROUGH if key.lower().startswith(p) and len(key) > len(p)), None)
+
+
+def _unknown(key: str) -> str:
+    near = difflib.get_close_matches(key.lower(), [*_BY_KEY, "kafka.bootstrap.servers"], n=1)
+    hint = (
+        f"did you mean {_BY_KEY[near[0]].name if near[0] in _BY_KEY else near[0]}"
+        if near
+        else "see OPTIONS.md"
+    )
+    return f"there is no option {key!r}; {hint}"
+
+
+def _parse(option: Option, value: str) -> None:
+    checks: Mapping[str, Callable[[str], bool]] = {
+        "string": bool,
+        "integer": lambda text: text.isdecimal() and int(text) > 0,
+        "boolean": lambda text: text in ("true", "false"),
+        "list": lambda text: all(part.strip() for part in text.split(",")),
+    }
+    wants = {
+        "string": "a text that is not empty",
+        "integer": "a whole number above zero",
+        "boolean": "true or false",
+        "list": "names separated by commas",
+    }
+    if not checks[option.type](value):
+        raise OptionError(
+            f"option {option.name!r} wants {wants[option.type]}, not {value!r}", option=option.name
+        )
+    if option.choices and value not in option.choices:
+        allowed = ", ".join(option.choices)
+        raise OptionError(
+            f"option {option.name!r} is one of {allowed}, not {value!r}", option=option.name
+        )

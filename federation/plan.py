@@ -1,0 +1,106 @@
+"""From a cut to splits: pure, apart from reading the manifests of the snapshot.
+
+Everything here is decided by the cut, so planning it twice gives the same
+splits; Spark may ask twice for one statement. The file reads no records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from coldset import plan_cold
+from federation.errors import HotBudgetError, OptionError
+from federation.splits import ColdSplit, HotSplit
+from federation.take import TakenCut
+from hotset.offsets import OffsetRange
+
+
+def answer_schema(taken: TakenCut, columns: Sequence[str] | None = None) -> pa.Schema:
+    """Return the schema of the answer, or of some of its columns in that order.
+
+    Raises:
+        OptionError: A column is not in the table, or is named twice.
+    """
+    schema = taken.pinned.arrow_schema
+    if columns is None:
+        return schema
+    for name in columns:
+        if name not in schema.names:
+            known = ", ".join(schema.names)
+            raise OptionError(
+                f"table {taken.cut.table!r} has no column {name!r}; it has {known}", column=name
+            )
+    if len(set(columns)) < len(columns):
+        raise OptionError(
+            f"columns {', '.join(columns)} name one column twice", columns=list(columns)
+        )
+    return pa.schema([schema.field(name) for name in columns])
+
+
+def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSplit, ...]:
+    """Return the splits that together read the cut's hot ranges.
+
+    Args:
+        taken: The cut.
+        schema: The columns wanted, from `answer_schema`.
+        spread: One split per partition, large ones divided, to be read by
+            several tasks; else one split for all ranges, read by one consumer.
+
+    Raises:
+        HotBudgetError: The ranges span more offsets than `maxHotRecords`.
+    """
+    cut, definition = taken.cut, taken.definition
+    limit = definition.max_hot_records
+    if limit is not None and cut.hot_span > limit:
+        raise HotBudgetError(
+            f"the hot ranges of table {cut.table!r} span {cut.hot_span} offsets, more than maxHotRecords={limit}; "
+            "freeze more often, or raise the limit",
+            table=cut.table,
+            span=cut.hot_span,
+        )
+    ranges = [r for r in cut.ranges if not r.is_empty]
+    if not ranges or cut.topic is None or cut.topic_id is None:
+        return ()
+    groups = [(part,) for r in ranges for part in divide(r, definition.max_records_per_split)]
+    return tuple(
+        HotSplit(
+            table=cut.table,
+            topic=cut.topic,
+            topic_id=cut.topic_id,
+            isolation=cut.isolation,
+            ranges=group,
+            value_format=definition.value_format,
+            schema=schema,
+            kafka_properties=definition.kafka_properties,
+            read_timeout_ms=definition.read_timeout_ms,
+            no_progress_timeout_ms=definition.no_progress_timeout_ms,
+        )
+        for group in (groups if spread else [tuple(ranges)])
+    )
+
+
+def plan_cold_splits(taken: TakenCut, columns: Sequence[str]) -> tuple[ColdSplit, ...]:
+    """Return the splits that together read the cut's snapshot.
+
+    Raises:
+        UnsupportedTableError: The snapshot has equality deletes.
+        ColdReadError: A manifest could not be read.
+    """
+    tasks = plan_cold(taken.pinned, split_bytes=taken.definition.split_bytes)
+    return tuple(
+        ColdSplit(task, tuple(columns), taken.definition.catalog_properties) for task in tasks
+    )
+
+
+def divide(whole: OffsetRange, at_most: int) -> tuple[OffsetRange, ...]:
+    """Cut a range into consecutive ranges of at most that many offsets.
+
+    Raises:
+        Nothing of its own.
+    """
+    starts = range(whole.start, whole.end, at_most)
+    return tuple(
+        OffsetRange(whole.partition, start, min(start + at_most, whole.end)) for start in starts
+    )

@@ -1,0 +1,49 @@
+"""Read one split into Arrow batches: the only dispatch between hot and cold.
+
+Runs anywhere: in the gateway, in a Spark task, in a notebook. Secrets are
+resolved here and nowhere earlier. It plans nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+
+from coldset import read_cold
+from federation.secrets import resolve
+from federation.splits import ColdSplit, HotSplit, Split
+from hotset import Deadline, DrainLimits, connect, drain, require_topic_id
+from hotset.decode import decoder_for
+
+NewestSeen = Callable[[int], None]
+
+
+def read_split(split: Split, newest_seen: NewestSeen | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield a split's rows, all of them, or raise.
+
+    Args:
+        split: What to read.
+        newest_seen: Told the newest record timestamp of each hot chunk (epoch milliseconds).
+
+    Raises:
+        HotsetError: The ranges could not be read to their end, or a record does not decode.
+        ColdsetError: A data file could not be read.
+        OptionError: A secret's reference names nothing here.
+    """
+    if isinstance(split, ColdSplit):
+        return read_cold(split.task, split.columns, resolve(split.catalog_properties))
+    return _read_hot(split, newest_seen)
+
+
+def _read_hot(split: HotSplit, newest_seen: NewestSeen | None) -> Iterator[pa.RecordBatch]:
+    client = connect(resolve(split.kafka_properties))
+    decode = decoder_for(split.value_format)
+    deadline = Deadline.after_ms(split.read_timeout_ms)
+    limits = DrainLimits(no_progress_ms=split.no_progress_timeout_ms)
+    for raw in drain(client, split.topic, split.ranges, split.isolation, deadline, limits):
+        if newest_seen is not None:
+            newest_seen(max(raw.column("timestamp_ms").to_pylist()))
+        yield decode(raw, split.schema, topic=split.topic)
+    # Offsets of a topic that was recreated meanwhile mean other records.
+    require_topic_id(client, split.topic, split.topic_id, deadline)

@@ -1,0 +1,161 @@
+"""What every answer carries: the cut it was taken at and how fresh it is.
+
+A receipt is built from a cut and from counts made while reading; it is the
+same object behind HTTP, the command line, the library and the tests. It must
+not hold anything secret, for it goes to whoever asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from federation.take import TakenCut
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionReceipt:
+    """Where one partition stands in the answer.
+
+    Attributes:
+        committed: First offset the snapshot does not hold.
+        start, end: The hot range `[start, end)` that was read.
+        held_back: Offsets that are in the log but hidden by an open transaction.
+    """
+
+    partition: int
+    committed: int
+    start: int
+    end: int
+    held_back: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableReceipt:
+    """One table's part of an answer.
+
+    Attributes:
+        rows_hot, rows_cold: Rows read from each half, before the statement's own
+            filters. `rows_cold` counts the snapshot once however often it was scanned.
+        as_of_ms: When the end offsets were asked for (epoch milliseconds, UTC).
+        newest_record_ms: Newest timestamp among the hot records, if any.
+        gaps: Ranges `(partition, start, end)` missing by the caller's consent.
+    """
+
+    table: str
+    topic: str | None
+    snapshot_id: int | None
+    isolation: str
+    cut: str
+    as_of_ms: int
+    partitions: tuple[PartitionReceipt, ...]
+    rows_hot: int
+    rows_cold: int
+    newest_record_ms: int | None
+    gaps: tuple[tuple[int, int, int], ...]
+    stages_ms: Mapping[str, float]
+
+    @property
+    def newest_age_ms(self) -> int | None:
+        """Age of the newest hot record when the cut was taken, in milliseconds."""
+        return None if self.newest_record_ms is None else self.as_of_ms - self.newest_record_ms
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the receipt as JSON-ready values.
+
+        Raises:
+            Nothing of its own.
+        """
+        return {
+            "table": self.table,
+            "topic": self.topic,
+            "snapshot_id": self.snapshot_id,
+            "isolation": self.isolation,
+            "as_of_ms": self.as_of_ms,
+            "rows_hot": self.rows_hot,
+            "rows_cold": self.rows_cold,
+            "newest_record_ms": self.newest_record_ms,
+            "newest_age_ms": self.newest_age_ms,
+            "partitions": [
+                {
+                    "partition": p.partition,
+                    "committed": p.committed,
+                    "start": p.start,
+                    "end": p.end,
+                    "held_back": p.held_back,
+                }
+                for p in self.partitions
+            ],
+            "gaps": [{"partition": p, "start": start, "end": end} for p, start, end in self.gaps],
+            "stages_ms": {stage: round(ms, 3) for stage, ms in self.stages_ms.items()},
+            "cut": self.cut,
+        }
+
+
+def build_receipt(
+    taken: TakenCut,
+    *,
+    rows_hot: int,
+    rows_cold: int,
+    newest_record_ms: int | None,
+    stages_ms: Mapping[str, float],
+) -> TableReceipt:
+    """Return the receipt of one table's part of an answer.
+
+    Raises:
+        Nothing of its own.
+    """
+    cut = taken.cut
+    held = (
+        {}
+        if taken.bounds is None
+        else {p.partition: p.high_watermark - p.end for p in taken.bounds.partitions}
+    )
+    return TableReceipt(
+        table=cut.table,
+        topic=cut.topic,
+        snapshot_id=cut.snapshot_id,
+        isolation=cut.isolation.value,
+        cut=cut.token(),
+        as_of_ms=taken.as_of_ms,
+        partitions=tuple(
+            PartitionReceipt(
+                partition=r.partition,
+                committed=cut.committed(r.partition),
+                start=r.start,
+                end=r.end,
+                held_back=max(0, held.get(r.partition, 0)),
+            )
+            for r in cut.ranges
+        ),
+        rows_hot=rows_hot,
+        rows_cold=rows_cold,
+        newest_record_ms=newest_record_ms,
+        gaps=tuple((gap.partition, gap.start, gap.end) for gap in cut.gaps),
+        stages_ms={"plan": taken.plan_ms, **stages_ms},
+    )
+
+
+def render_receipt(receipt: TableReceipt) -> str:
+    """Return the receipt as a few lines for a terminal.
+
+    Raises:
+        Nothing of its own.
+    """
+    age = "none hot" if receipt.newest_age_ms is None else f"{receipt.newest_age_ms} ms old"
+    lines = [
+        f"{receipt.table}: snapshot {receipt.snapshot_id}, {receipt.rows_cold} cold + {receipt.rows_hot} hot rows, "
+        f"newest record {age}"
+    ]
+    for p in receipt.partitions:
+        held = f", {p.held_back} offsets held back by an open transaction" if p.held_back else ""
+        lines.append(
+            f"  partition {p.partition}: committed {p.committed}, hot [{p.start}, {p.end}){held}"
+        )
+    lines.extend(
+        f"  gap accepted: partition {p} [{start}, {end})" for p, start, end in receipt.gaps
+    )
+    stages = ", ".join(f"{stage} {ms:.1f}" for stage, ms in receipt.stages_ms.items())
+    lines.append(f"  milliseconds: {stages}")
+    return "\n".join(lines)

@@ -1,0 +1,46 @@
+"""Units of reading: picklable, self-sufficient, without secrets.
+
+A split may be read anywhere and any number of times with the same result. It
+holds references to secrets, which are resolved where it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from coldset import ColdTask
+from hotset.offsets import Isolation, OffsetRange
+
+
+@dataclass(frozen=True, slots=True)
+class HotSplit:
+    """Ranges of a topic, at most one per partition, to be read as rows.
+
+    Invariant: no range is empty.
+    """
+
+    table: str
+    topic: str
+    topic_id: str
+    isolation: Isolation
+    ranges: tuple[OffsetRange, ...]
+    value_format: str
+    schema: pa.Schema = field(repr=False)
+    kafka_properties: Mapping[str, str] = field(repr=False)
+    read_timeout_ms: int
+    no_progress_timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColdSplit:
+    """Data files of a snapshot, to be read as rows of the given columns."""
+
+    task: ColdTask
+    columns: tuple[str, ...]
+    catalog_properties: Mapping[str, str] = field(repr=False)
+
+
+Split = HotSplit | ColdSplit

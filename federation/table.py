@@ -1,0 +1,153 @@
+"""The library's face: a federated table, its cuts, and scans of them.
+
+A scan is one cut and some columns; it never changes and may be read again. The
+engines build on the same pieces, so all ways in give the same rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from federation.config import Config, load_config
+from federation.cut import Cut
+from federation.definition import columns_of, merge_options
+from federation.plan import answer_schema, plan_cold_splits, plan_hot
+from federation.read import read_split
+from federation.receipt import TableReceipt, build_receipt
+from federation.take import TakenCut, resume_cut, take_cut
+
+
+@dataclass(frozen=True, slots=True)
+class FederatedTable:
+    """A table whose rows are a snapshot and what Kafka holds beyond it.
+
+    Opening it reads nothing; every `cut` or `scan` looks anew.
+    """
+
+    name: str
+    options: Mapping[str, str] = field(repr=False)
+
+    def cut(self) -> Cut:
+        """Take the cut of this moment.
+
+        Raises:
+            CutError, HotsetError, ColdsetError, OptionError: No exact cut could be taken.
+        """
+        return take_cut(self.options).cut
+
+    def scan(self, columns: Sequence[str] | None = None, *, cut: Cut | None = None) -> Scan:
+        """Return a scan at the cut of this moment, or at a cut taken before.
+
+        Args:
+            columns: Column names in the order wanted; all if None.
+            cut: A cut of this table.
+
+        Raises:
+            CutError, HotsetError, ColdsetError, OptionError: No exact cut could be taken.
+            CutTokenError: The cut is of another table.
+        """
+        taken = take_cut(self.options) if cut is None else resume_cut(self.options, cut)
+        schema = answer_schema(taken, columns if columns is not None else columns_of(self.options))
+        return Scan(taken, schema)
+
+
+class Scan:
+    """The rows of one cut. Reading it again gives the same rows.
+
+    `receipt` describes the last complete reading.
+    """
+
+    def __init__(self, taken: TakenCut, schema: pa.Schema) -> None:
+        self.taken = taken
+        self.schema = schema
+        self._receipt: TableReceipt | None = None
+
+    @property
+    def cut(self) -> Cut:
+        """The cut this scan reads."""
+        return self.taken.cut
+
+    @property
+    def receipt(self) -> TableReceipt:
+        """The receipt of the last complete reading.
+
+        Raises:
+            RuntimeError: The scan has not been read to its end.
+        """
+        if self._receipt is None:
+            raise RuntimeError("a scan has a receipt once it has been read to its end")
+        return self._receipt
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows, cold ones first, in batches of `schema`.
+
+        Raises:
+            HotsetError, ColdsetError: The rows could not all be read; whatever
+                was yielded before is not an answer.
+        """
+        meter = HotMeter()
+        began_s = time.monotonic()
+        rows_cold = 0
+        for cold in plan_cold_splits(self.taken, self.schema.names):
+            for batch in read_split(cold):
+                rows_cold += batch.num_rows
+                yield batch
+        cold_s = time.monotonic()
+        for hot in plan_hot(self.taken, self.schema, spread=False):
+            for batch in read_split(hot, meter.saw):
+                meter.rows += batch.num_rows
+                yield batch
+        stages = {"cold": (cold_s - began_s) * 1000, "hot": (time.monotonic() - cold_s) * 1000}
+        self._receipt = build_receipt(
+            self.taken,
+            rows_hot=meter.rows,
+            rows_cold=rows_cold,
+            newest_record_ms=meter.newest_record_ms,
+            stages_ms=stages,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return all rows as one Arrow table.
+
+        Raises:
+            HotsetError, ColdsetError: The rows could not all be read.
+        """
+        return pa.Table.from_batches(list(self.batches()), schema=self.schema)
+
+
+@dataclass(slots=True)
+class HotMeter:
+    """Counts made while the hot half is read."""
+
+    rows: int = 0
+    newest_record_ms: int | None = None
+
+    def saw(self, timestamp_ms: int) -> None:
+        """Take note of a chunk's newest timestamp (epoch milliseconds).
+
+        Raises:
+            Nothing of its own.
+        """
+        if self.newest_record_ms is None or timestamp_ms > self.newest_record_ms:
+            self.newest_record_ms = timestamp_ms
+
+
+def open_table(
+    name: str, options: Mapping[str, str] | None = None, *, config: Config | None = None
+) -> FederatedTable:
+    """Open a table by its Iceberg name; nothing is read yet.
+
+    Args:
+        name: Namespace and name, joined by a dot.
+        options: Read options; see OPTIONS.md. They win over the file's.
+        config: The configuration file; `load_config()` if None.
+
+    Raises:
+        OptionError: An option is unknown, malformed or holds a bare secret.
+    """
+    file = load_config() if config is None else config
+    return FederatedTable(name, merge_options(name, options or {}, file.options_of(name)))

@@ -1,0 +1,146 @@
+"""Take the facts of a cut, in the only order that is right.
+
+Pin the snapshot; find the boundary *of that snapshot*; then ask Kafka for end
+offsets, log starts and identity. In any other order a commit that lands in
+between makes records appear twice or not at all. The decision itself is
+`compute_cut`; this file only does the I/O and plans again if retention and a
+commit raced with it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from coldset import PinnedTable, open_catalog, pin
+from federation.boundary import resolve_summary
+from federation.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
+from federation.definition import TableDefinition, define
+from federation.errors import CutTokenError, OffsetGapError, TableReplacedError
+from federation.options import under, value_of
+from federation.secrets import resolve
+from hotset import Deadline, LogBounds, connect, read_log_bounds
+
+_PLANS: Final = 3
+_PAUSE_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class TakenCut:
+    """A cut with what it was taken from; everything after is a function of it.
+
+    Attributes:
+        definition: The table's settled options.
+        pinned: The loaded table and snapshot.
+        cut: The cut.
+        bounds: What the log held; None for a plain table.
+        as_of_ms: When the ends were asked for (epoch milliseconds, UTC).
+        plan_ms: Milliseconds it took.
+    """
+
+    definition: TableDefinition
+    pinned: PinnedTable
+    cut: Cut
+    bounds: LogBounds | None
+    as_of_ms: int
+    plan_ms: float
+
+
+def take_cut(options: Mapping[str, str]) -> TakenCut:
+    """Take the cut of a table now, or take up the one the options name.
+
+    Args:
+        options: From `merge_options`.
+
+    Raises:
+        OptionError: Options are missing or contradict.
+        CutError: No exact cut exists; see its subclasses.
+        CutTokenError: Option `cut` is malformed or of another table.
+        HotsetError, ColdsetError: Kafka or the catalog could not be asked.
+    """
+    if "cut" in options:
+        return resume_cut(options, Cut.from_token(options["cut"]))
+    began_s = time.monotonic()
+    for attempt in range(1, _PLANS):
+        pinned, definition = _pin(options)
+        try:
+            return _take(pinned, definition, began_s)
+        except OffsetGapError:
+            # A commit may have brought the records into the table while retention
+            # removed them from the log; a newer snapshot tells.
+            time.sleep(_PAUSE_S * attempt)
+    pinned, definition = _pin(options)
+    return _take(pinned, definition, began_s)
+
+
+def resume_cut(options: Mapping[str, str], cut: Cut) -> TakenCut:
+    """Take up a cut that was taken before, if it can still be read exactly.
+
+    Raises:
+        CutTokenError: The cut is of another table.
+        TableReplacedError: The table was dropped and created again.
+        SnapshotNotFoundError: The snapshot has been expired.
+        CutError: Kafka no longer holds the ranges; see its subclasses.
+    """
+    began_s = time.monotonic()
+    if cut.table != options["path"]:
+        raise CutTokenError(f"the cut is of table {cut.table!r}, not of {options['path']!r}")
+    unpinned = {
+        key: value for key, value in options.items() if key not in ("branch", "tag", "snapshot-id")
+    }
+    chosen = {} if cut.snapshot_id is None else {"snapshot-id": str(cut.snapshot_id)}
+    pinned, definition = _pin({**unpinned, **chosen})
+    if pinned.uuid != cut.table_uuid:
+        raise TableReplacedError(
+            f"table {cut.table!r} was dropped and created again since the cut was taken; take a new cut",
+            table=cut.table,
+        )
+    pinned = _with_cut(pinned, cut)
+    bounds = None
+    if cut.topic is not None:
+        client = connect(resolve(definition.kafka_properties))
+        deadline = Deadline.after_ms(definition.plan_timeout_ms)
+        bounds = read_log_bounds(client, cut.topic, cut.isolation, deadline)
+        require_readable(cut, bounds)
+    return TakenCut(definition, pinned, cut, bounds, _now_ms(), _since_ms(began_s))
+
+
+def _pin(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
+    # The catalog has to be known before the table's own properties can be.
+    catalog = open_catalog(
+        value_of(options, "catalog") or "default", resolve(under(options, "catalog."))
+    )
+    snapshot_id, ref = options.get("snapshot-id"), options.get("branch") or options.get("tag")
+    pinned = pin(
+        catalog, options["path"], snapshot_id=int(snapshot_id) if snapshot_id else None, ref=ref
+    )
+    return pinned, define(options, pinned.properties)
+
+
+def _with_cut(pinned: PinnedTable, cut: Cut) -> PinnedTable:
+    schema = pinned.table.schemas().get(cut.schema_id, pinned.schema)
+    snapshot = None if cut.snapshot_id is None else pinned.snapshot
+    return PinnedTable(pinned.identifier, pinned.table, snapshot, schema)
+
+
+def _take(pinned: PinnedTable, definition: TableDefinition, began_s: float) -> TakenCut:
+    facts = SnapshotFacts(definition.name, pinned.uuid, pinned.snapshot_id, pinned.schema_id)
+    if definition.topic is None:
+        cut = cold_cut(facts, definition.isolation)
+        return TakenCut(definition, pinned, cut, None, _now_ms(), _since_ms(began_s))
+    committed = resolve_summary(pinned)
+    client = connect(resolve(definition.kafka_properties))
+    deadline = Deadline.after_ms(definition.plan_timeout_ms)
+    bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
+    cut = compute_cut(facts, committed, bounds, accepts_gaps=definition.accepts_gaps)
+    return TakenCut(definition, pinned, cut, bounds, bounds.read_at_ms, _since_ms(began_s))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _since_ms(began_s: float) -> float:
+    return (time.monotonic() - began_s) * 1000

@@ -1,0 +1,100 @@
+"""Ask Kafka what a topic's log holds now.
+
+The order of the questions is part of the correctness of a cut, so it is
+written down once, here: partitions and identity, high watermark, readable end,
+log start, identity again. The file does not know what a table has committed.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from confluent_kafka.admin import OffsetSpec
+
+from hotset.client import KafkaClient, TopicDescription
+from hotset.deadline import Deadline
+from hotset.errors import KafkaProtocolError, TopicChangedError
+from hotset.offsets import Isolation, LogBounds, PartitionBounds
+
+_LATEST: Final = OffsetSpec.latest()
+_EARLIEST: Final = OffsetSpec.earliest()
+
+
+def read_log_bounds(
+    client: KafkaClient, topic: str, isolation: Isolation, deadline: Deadline
+) -> LogBounds:
+    """Read end offsets, then log starts, then the topic's identity.
+
+    Ends come first, so a record whose log start passes it meanwhile is seen as
+    a gap and never as absent. The high watermark comes before the last stable
+    offset: if the later of the two is still the lower, a transaction is open.
+
+    Raises:
+        TopicNotFoundError: There is no such topic.
+        TopicChangedError: The topic was replaced while it was being asked.
+        KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer in time.
+    """
+    before = client.describe(topic, deadline)
+    high = client.list_offsets(
+        topic, before.partitions, _LATEST, Isolation.READ_UNCOMMITTED, deadline
+    )
+    read_at_ms = time.time_ns() // 1_000_000
+    ends = client.list_offsets(topic, before.partitions, _LATEST, isolation, deadline)
+    starts = client.list_offsets(
+        topic, before.partitions, _EARLIEST, Isolation.READ_UNCOMMITTED, deadline
+    )
+    after = client.describe(topic, deadline)
+    _require_same(before, after)
+    return LogBounds(
+        topic=topic,
+        topic_id=after.topic_id,
+        isolation=isolation,
+        partitions=tuple(
+            PartitionBounds(
+                partition=partition,
+                log_start=_offset(topic, partition, starts),
+                end=_offset(topic, partition, ends),
+                high_watermark=_offset(topic, partition, high),
+                leader_epoch=ends[partition][1],
+            )
+            for partition in before.partitions
+        ),
+        read_at_ms=read_at_ms,
+    )
+
+
+def require_topic_id(client: KafkaClient, topic: str, topic_id: str, deadline: Deadline) -> None:
+    """Raise unless the topic is still the one whose id is given.
+
+    Raises:
+        TopicNotFoundError: It is gone.
+        TopicChangedError: Another topic has its name now.
+    """
+    found = client.describe(topic, deadline)
+    if found.topic_id != topic_id:
+        raise TopicChangedError(
+            f"topic {topic!r} was recreated while it was read (id {topic_id}, now {found.topic_id}); "
+            "ask again",
+            topic=topic,
+        )
+
+
+def _require_same(before: TopicDescription, after: TopicDescription) -> None:
+    if before.topic_id != after.topic_id:
+        raise TopicChangedError(
+            f"topic {before.topic!r} was recreated while its offsets were read "
+            f"(id {before.topic_id}, now {after.topic_id}); ask again",
+            topic=before.topic,
+        )
+
+
+def _offset(topic: str, partition: int, answer: dict[int, tuple[int, int]]) -> int:
+    offset = answer.get(partition, (-1, -1))[0]
+    if offset < 0:
+        raise KafkaProtocolError(
+            f"the cluster gave no offset for topic {topic!r} partition {partition} ({offset}); ask again",
+            topic=topic,
+            partition=partition,
+        )
+    return offset

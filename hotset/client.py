@@ -1,0 +1,290 @@
+"""The one file that speaks to librdkafka, and the one place its errors are translated.
+
+It offers what planning and draining need (describe a topic, list offsets, a
+consumer for exact ranges) and raises only this package's errors, always with
+the cause attached. It must not know what an answer is used for.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from confluent_kafka import (
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from hotset.deadline import Deadline
+from hotset.errors import (
+    HotsetError,
+    KafkaAccessError,
+    KafkaConfigError,
+    KafkaProtocolError,
+    KafkaUnavailableError,
+    OffsetOutOfRangeError,
+    TopicChangedError,
+    TopicNotFoundError,
+)
+from hotset.offsets import Isolation, OffsetRange
+from hotset.properties import check_properties
+
+T = TypeVar("T")
+
+_CODES: Final[Mapping[type[HotsetError], tuple[str, ...]]] = {
+    TopicNotFoundError: ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"),
+    TopicChangedError: ("UNKNOWN_TOPIC_ID", "INCONSISTENT_TOPIC_ID", "_LOG_TRUNCATION"),
+    OffsetOutOfRangeError: ("OFFSET_OUT_OF_RANGE", "_AUTO_OFFSET_RESET", "_NO_OFFSET"),
+    KafkaAccessError: (
+        "CLUSTER_AUTHORIZATION_FAILED",
+        "GROUP_AUTHORIZATION_FAILED",
+        "SASL_AUTHENTICATION_FAILED",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "UNSUPPORTED_SASL_MECHANISM",
+        "_AUTHENTICATION",
+        "_SSL",
+    ),
+    KafkaConfigError: ("_INVALID_ARG", "TOPIC_EXCEPTION"),
+    KafkaUnavailableError: (
+        "BROKER_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "KAFKA_STORAGE_ERROR",
+        "LEADER_NOT_AVAILABLE",
+        "NETWORK_EXCEPTION",
+        "NOT_LEADER_FOR_PARTITION",
+        "OFFSET_NOT_AVAILABLE",
+        "REQUEST_TIMED_OUT",
+        "_ALL_BROKERS_DOWN",
+        "_RESOLVE",
+        "_TIMED_OUT",
+        "_TIMED_OUT_QUEUE",
+        "_TRANSPORT",
+    ),
+}
+_BY_CODE: Final = {
+    getattr(KafkaError, name): cls for cls, names in _CODES.items() for name in names
+}
+
+PARTITION_EOF: Final[int] = KafkaError._PARTITION_EOF
+TRANSIENT: Final = frozenset(getattr(KafkaError, name) for name in _CODES[KafkaUnavailableError])
+
+
+def translate(error: KafkaError, *, doing: str) -> HotsetError:
+    """Return this package's error for one of librdkafka's.
+
+    Args:
+        error: What librdkafka reported.
+        doing: What was being done, to begin the message with.
+
+    Raises:
+        Nothing of its own.
+    """
+    cls = _BY_CODE.get(error.code(), KafkaProtocolError)
+    return cls(f"{doing} failed: {error.str()} ({error.name()})", kafka_error=error.name())
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """Identity and partitions of a topic, as the cluster's metadata had them."""
+
+    topic: str
+    topic_id: str
+    partitions: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _LastError:
+    """The newest connection trouble, so that a timeout can say why."""
+
+    text: str = ""
+    cls: type[HotsetError] = KafkaUnavailableError
+
+    def note(self, error: KafkaError) -> None:
+        self.text = f"; last error: {error.str()}"
+        self.cls = _BY_CODE.get(error.code(), KafkaUnavailableError)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaClient:
+    """A read-only view of one cluster, with checked properties.
+
+    Invariant: every call ends at its deadline, and never in a partial answer.
+    Not to be carried across a fork: make it in the process that uses it.
+    """
+
+    properties: Mapping[str, str]
+    _admin: AdminClient
+    _trouble: _LastError = field(repr=False)
+
+    def describe(self, topic: str, deadline: Deadline) -> TopicDescription:
+        """Ask the cluster, not a cache, for a topic's identity and partitions.
+
+        Raises:
+            TopicNotFoundError: There is no such topic.
+            KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer.
+        """
+        doing = f"describing topic {topic!r} at {self.properties['bootstrap.servers']}"
+        futures = self._call(doing, deadline, self._admin.describe_topics, TopicCollection([topic]))
+        found = self._result(futures[topic], doing, deadline)
+        partitions = tuple(sorted(info.id for info in found.partitions))
+        if partitions != tuple(range(len(partitions))) or not partitions:
+            raise KafkaProtocolError(
+                f"{doing} answered partitions {partitions}, which cannot be", topic=topic
+            )
+        return TopicDescription(topic, str(found.topic_id), partitions)
+
+    def list_offsets(
+        self,
+        topic: str,
+        partitions: Iterable[int],
+        spec: OffsetSpec,
+        isolation: Isolation,
+        deadline: Deadline,
+    ) -> dict[int, tuple[int, int]]:
+        """Ask for one kind of offset of all partitions in a single call.
+
+        Returns:
+            Per partition the offset and the leader epoch (-1 if not known).
+
+        Raises:
+            TopicNotFoundError: A partition does not exist (any more).
+            KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer.
+        """
+        doing = f"listing offsets of topic {topic!r} at {self.properties['bootstrap.servers']}"
+        wanted = {TopicPartition(topic, partition): spec for partition in partitions}
+        level = (
+            IsolationLevel.READ_COMMITTED
+            if isolation is Isolation.READ_COMMITTED
+            else IsolationLevel.READ_UNCOMMITTED
+        )
+        futures = self._call(
+            doing, deadline, self._admin.list_offsets, wanted, isolation_level=level
+        )
+        answer = {}
+        for partition, future in futures.items():
+            info = self._result(future, doing, deadline)
+            answer[partition.partition] = (
+                info.offset,
+                -1 if info.leader_epoch is None else info.leader_epoch,
+            )
+        return answer
+
+    def consume(self, topic: str, ranges: Iterable[OffsetRange], isolation: Isolation) -> Consumer:
+        """Return a consumer assigned to the start of each range; close it after use.
+
+        The settings are those of an exact reader: no reset, no commits, no
+        group, checksums on, and no one-second pause once the local queue is full.
+
+        Raises:
+            KafkaConfigError: librdkafka refuses a property.
+        """
+        settings = dict(self.properties) | {
+            "group.id": "kafkaiceberg",
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "error",
+            "enable.partition.eof": True,
+            "check.crcs": True,
+            "isolation.level": isolation.value,
+            "fetch.queue.backoff.ms": 1,
+            "fetch.wait.max.ms": 20,
+            "queued.max.messages.kbytes": 32768,
+            "error_cb": self._trouble.note,
+            "logger": _SILENT,
+        }
+        consumer = _construct(Consumer, settings)
+        consumer.assign([TopicPartition(topic, r.partition, r.start) for r in ranges])
+        return consumer
+
+    def late(self, doing: str, deadline: Deadline) -> HotsetError:
+        """Return the error for an operation that ran out of time.
+
+        Raises:
+            Nothing of its own.
+        """
+        self._admin.poll(0)  # hands out the errors that librdkafka has noted since
+        return self._trouble.cls(
+            f"{doing}: no answer within {deadline.budget_ms} ms{self._trouble.text}; "
+            "check that the brokers are reachable from here",
+            budget_ms=deadline.budget_ms,
+        )
+
+    def _call(
+        self, doing: str, deadline: Deadline, call: Callable[..., T], *args: Any, **kwargs: Any
+    ) -> T:
+        if deadline.has_passed:
+            raise self.late(doing, deadline)
+        try:
+            return call(*args, request_timeout=max(0.001, deadline.remaining_s), **kwargs)
+        except KafkaException as exc:
+            raise translate(exc.args[0], doing=doing) from exc
+        except ValueError as exc:
+            raise KafkaConfigError(f"{doing} failed: {exc}") from exc
+
+    def _result(self, future: Future[Any], doing: str, deadline: Deadline) -> Any:
+        try:
+            # The margin lets librdkafka's own timeout speak first: its text is better.
+            return future.result(timeout=deadline.remaining_s + 1.0)
+        except TimeoutError as exc:
+            raise self.late(doing, deadline) from exc
+        except KafkaException as exc:
+            if exc.args[0].code() in TRANSIENT:
+                raise self.late(doing, deadline) from exc
+            raise translate(exc.args[0], doing=doing) from exc
+
+
+def connect(properties: Mapping[str, str]) -> KafkaClient:
+    """Return a client for the cluster the properties name.
+
+    Clients are shared by equal properties within a process, so a query does
+    not pay for a connection. Nothing is sent yet: an unreachable cluster shows
+    at the first call.
+
+    Args:
+        properties: librdkafka properties, without a prefix, secrets resolved.
+
+    Raises:
+        KafkaConfigError: A property is not allowed, missing or refused.
+    """
+    return _connect(os.getpid(), tuple(sorted(check_properties(properties).items())))
+
+
+@functools.lru_cache(maxsize=64)
+def _connect(pid: int, items: tuple[tuple[str, str], ...]) -> KafkaClient:
+    trouble = _LastError()
+    settings = {
+        "client.id": "kafkaiceberg",
+        **dict(items),
+        "error_cb": trouble.note,
+        "logger": _SILENT,
+    }
+    return KafkaClient(dict(items), _construct(AdminClient, settings), trouble)
+
+
+def _construct(cls: Callable[[dict[str, Any]], T], settings: dict[str, Any]) -> T:
+    try:
+        return cls(settings)
+    except KafkaException as exc:
+        # The text of librdkafka names the property, and never its value when it is a secret.
+        raise KafkaConfigError(
+            f"the Kafka client refused its configuration: {exc.args[0].str()}"
+        ) from exc
+
+
+class _Silent:
+    """Takes librdkafka's log lines: what matters arrives as an error instead."""
+
+    def log(self, *args: object, **kwargs: object) -> None:
+        """Drop the line."""
+
+
+_SILENT: Final = _Silent()

@@ -1,0 +1,225 @@
+"""The reference JSON decoder: one record at a time, and it can name the bad one.
+
+It defines what a JSON record means; `json` is the fast path that must agree.
+It also covers what the fast path leaves out: nested columns, decimals, binary.
+
+    column              JSON value
+    boolean             true, false
+    int, long           a number written without fraction or exponent, in range
+    float, double       a number (NaN and Infinity literals included)
+    decimal(p, s)       a number, or a string holding one, that fits without rounding
+    string              a string
+    date                "YYYY-MM-DD"
+    time                "HH:MM:SS[.ffffff]"
+    timestamp           "YYYY-MM-DDTHH:MM:SS[.ffffff]", or integer epoch milliseconds
+    timestamptz         the same with an offset or Z, or integer epoch milliseconds
+    binary, fixed       a base64 string
+    struct              an object        list   an array      map   an object
+
+This file must not be imported for speed.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from decimal import Decimal, InvalidOperation, localcontext
+from typing import Any, Final
+
+import pyarrow as pa
+
+from hotset.errors import DecodeError, UnsupportedFormatError
+
+
+class _Misfit(Exception):
+    """A value does not fit; the text says why."""
+
+
+def decode_exactly(raw: pa.RecordBatch, schema: pa.Schema, *, topic: str) -> pa.RecordBatch:
+    """Decode each record's JSON object into one row of `schema`, one by one.
+
+    Raises:
+        DecodeError: A record is no JSON object or does not fit a column;
+            names topic, partition, offset, column and reason.
+        UnsupportedFormatError: A column's type has no JSON form.
+    """
+    columns: list[list[Any]] = [[] for _ in schema]
+    for row, value in enumerate(raw.column("value").to_pylist()):
+        try:
+            record = _parse(value)
+            for column, field in zip(columns, schema, strict=True):
+                column.append(_convert_field(record.get(field.name), field))
+        except _Misfit as exc:
+            partition = raw.column("partition")[row].as_py()
+            offset = raw.column("offset")[row].as_py()
+            raise DecodeError(
+                f"the record at topic {topic!r} partition {partition} offset {offset} is not a row of "
+                f"the table: {exc}; correct the producer, or move the table's start past the record",
+                topic=topic,
+                partition=partition,
+                offset=offset,
+                reason=str(exc),
+            ) from None
+    if not columns:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * raw.num_rows, pa.struct([])))
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return dict(reversed(pairs))
+
+
+def _parse(value: bytes | None) -> dict[str, Any]:
+    if value is None:
+        raise _Misfit("its value is null (a tombstone), and the table has no rule for deletes")
+    try:
+        record = json.loads(value.decode(), parse_float=Decimal, object_pairs_hook=_first_wins)
+    except UnicodeDecodeError as exc:
+        raise _Misfit(f"its value is not UTF-8 (byte {exc.start})") from None
+    except RecursionError:
+        raise _Misfit("its value is nested too deeply") from None
+    except ValueError as exc:
+        raise _Misfit(f"its value is not one JSON document ({exc})") from None
+    if not isinstance(record, dict):
+        raise _Misfit(f"its value is {_kind(record)}, not a JSON object")
+    return record
+
+
+def _convert_field(value: Any, field: pa.Field) -> Any:
+    if value is None:
+        if not field.nullable:
+            raise _Misfit(f"column {field.name!r} is required, and is absent or null")
+        return None
+    try:
+        return _convert(value, field.type)
+    except _Misfit as exc:
+        raise _Misfit(f"column {field.name!r} {exc}") from None
+
+
+def _convert(value: Any, wanted: pa.DataType) -> Any:
+    types = pa.types
+    if types.is_boolean(wanted):
+        return _expect(value, bool, wanted)
+    if types.is_integer(wanted):
+        return _integer(value, wanted)
+    if types.is_floating(wanted):
+        return _floating(value, wanted)
+    if types.is_decimal(wanted):
+        return _decimal(value, wanted)
+    if types.is_string(wanted):
+        return _string(value, wanted)
+    if types.is_timestamp(wanted) and _is_integer(value):
+        return _arrow_cast(value * 1000, pa.int64(), wanted)
+    if types.is_date32(wanted) or types.is_time64(wanted) or types.is_timestamp(wanted):
+        return _arrow_cast(_string(value, wanted), pa.string(), wanted)
+    if types.is_binary(wanted) or types.is_fixed_size_binary(wanted):
+        return _binary(value, wanted)
+    return _convert_nested(value, wanted)
+
+
+def _convert_nested(value: Any, wanted: pa.DataType) -> Any:
+    if pa.types.is_struct(wanted):
+        _expect(value, dict, wanted)
+        return {field.name: _convert_field(value.get(field.name), field) for field in wanted}
+    if pa.types.is_list(wanted):
+        return [_convert_field(item, wanted.value_field) for item in _expect(value, list, wanted)]
+    if pa.types.is_map(wanted):
+        _expect(value, dict, wanted)
+        if not pa.types.is_string(wanted.key_type):
+            raise UnsupportedFormatError(
+                f"a JSON object cannot be a {wanted}: its keys are strings; use another value format"
+            )
+        return [(key, _convert_field(item, wanted.item_field)) for key, item in value.items()]
+    raise UnsupportedFormatError(
+        f"JSON has no form for a column of type {wanted}; use another format"
+    )
+
+
+def _kind(value: Any) -> str:
+    names: Final = {
+        dict: "an object",
+        list: "an array",
+        str: "a string",
+        bool: "a boolean",
+        type(None): "null",
+    }
+    return names.get(type(value), "a number")
+
+
+def _expect(value: Any, cls: type, wanted: pa.DataType) -> Any:
+    if not isinstance(value, cls):
+        raise _Misfit(f"wants {wanted}, and holds {_kind(value)}")
+    return value
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _integer(value: Any, wanted: pa.DataType) -> int:
+    if not _is_integer(value):
+        what = "a number with fraction or exponent" if isinstance(value, Decimal) else _kind(value)
+        raise _Misfit(f"wants {wanted}, and holds {what}")
+    limit = 1 << (wanted.bit_width - 1)
+    if not -limit <= value < limit:
+        raise _Misfit(f"wants {wanted}, and holds a number outside its range")
+    return int(value)
+
+
+def _floating(value: Any, wanted: pa.DataType) -> float:
+    if isinstance(value, float):
+        return value  # NaN, Infinity or -Infinity: parse_float made every other number a Decimal
+    if not isinstance(value, Decimal) and not _is_integer(value):
+        raise _Misfit(f"wants {wanted}, and holds {_kind(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if number in (float("inf"), float("-inf")):
+        raise _Misfit(f"wants {wanted}, and holds a number outside its range")
+    return number
+
+
+def _decimal(value: Any, wanted: pa.DataType) -> Decimal:
+    if isinstance(value, bool | float) or not isinstance(value, str | int | Decimal):
+        raise _Misfit(f"wants {wanted}, and holds {_kind(value)}")
+    with localcontext(prec=100) as context:
+        context.traps[InvalidOperation] = True
+        try:
+            number = Decimal(value)
+            scaled = number.quantize(Decimal(1).scaleb(-wanted.scale))
+        except InvalidOperation:
+            raise _Misfit(f"wants {wanted}, and holds what is no decimal number") from None
+        if not number.is_finite() or scaled != number:
+            raise _Misfit(f"wants {wanted}, and holds a number that would have to be rounded")
+        if len(scaled.as_tuple().digits) > wanted.precision:
+            raise _Misfit(f"wants {wanted}, and holds a number outside its range")
+    return scaled
+
+
+def _string(value: Any, wanted: pa.DataType) -> str:
+    text: str = _expect(value, str, wanted)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _Misfit(f"wants {wanted}, and holds a lone surrogate") from None
+    return text
+
+
+def _binary(value: Any, wanted: pa.DataType) -> bytes:
+    try:
+        data = base64.b64decode(_string(value, wanted), validate=True)
+    except (binascii.Error, ValueError):
+        raise _Misfit(f"wants {wanted}, and holds a string that is not base64") from None
+    if pa.types.is_fixed_size_binary(wanted) and len(data) != wanted.byte_width:
+        raise _Misfit(f"wants {wanted}, and holds {len(data)} bytes")
+    return data
+
+
+def _arrow_cast(value: Any, source: pa.DataType, wanted: pa.DataType) -> Any:
+    try:
+        return pa.array([value], source).cast(wanted)[0].as_py()
+    except (pa.ArrowInvalid, OverflowError):
+        raise _Misfit(f"wants {wanted}, and holds a value that is none") from None

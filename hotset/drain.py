@@ -1,0 +1,240 @@
+"""Read exact offset ranges of a topic into Arrow columns of raw bytes.
+
+A range is done when the consumer's *position* has reached its end, by a
+record, by a control record or by the end of the log; never because a poll came
+back empty and never by counting, since control and aborted records occupy
+offsets too. Anything else raises. The file does not look inside a value.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+
+from hotset.client import PARTITION_EOF, TRANSIENT, KafkaClient, translate
+from hotset.deadline import Deadline
+from hotset.errors import (
+    HotReadTimeoutError,
+    HotsetError,
+    KafkaProtocolError,
+    OffsetOutOfRangeError,
+)
+from hotset.offsets import Isolation, OffsetRange
+
+_POLL_RECORDS: Final = 1000
+_POLL_S: Final = 0.02
+
+RAW_SCHEMA: Final = pa.schema(
+    [
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("timestamp_ms", pa.int64(), nullable=False),
+        pa.field("value", pa.binary()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DrainLimits:
+    """Bounds of one drain.
+
+    Attributes:
+        chunk_rows: Records per chunk handed out, at most.
+        chunk_bytes: Value bytes per chunk handed out, about at most.
+        no_progress_ms: Longest wait without any position moving.
+    """
+
+    chunk_rows: int = 65536
+    chunk_bytes: int = 64 * 1024 * 1024
+    no_progress_ms: int = 30_000
+
+
+@dataclass(slots=True)
+class _Columns:
+    """Records gathered so far, column by column."""
+
+    partition: list[int] = field(default_factory=list)
+    offset: list[int] = field(default_factory=list)
+    timestamp_ms: list[int] = field(default_factory=list)
+    value: list[bytes | None] = field(default_factory=list)
+    value_bytes: int = 0
+
+    def add(self, message: Any) -> None:
+        value = message.value()
+        self.partition.append(message.partition())
+        self.offset.append(message.offset())
+        self.timestamp_ms.append(message.timestamp()[1])
+        self.value.append(value)
+        self.value_bytes += len(value) if value is not None else 0
+
+    def take(self) -> pa.RecordBatch:
+        arrays = [
+            pa.array(self.partition, pa.int32()),
+            pa.array(self.offset, pa.int64()),
+            pa.array(self.timestamp_ms, pa.int64()),
+            pa.array(self.value, pa.binary()),
+        ]
+        self.__init__()  # type: ignore[misc]
+        return pa.RecordBatch.from_arrays(arrays, schema=RAW_SCHEMA)
+
+
+def drain(
+    client: KafkaClient,
+    topic: str,
+    ranges: tuple[OffsetRange, ...],
+    isolation: Isolation,
+    deadline: Deadline,
+    limits: DrainLimits = DrainLimits(),
+) -> Iterator[pa.RecordBatch]:
+    """Yield the visible records of the ranges, each exactly once, as `RAW_SCHEMA` batches.
+
+    Records of one partition come in offset order; partitions interleave.
+
+    Args:
+        client: The cluster to read.
+        topic: Topic name.
+        ranges: At most one range per partition; empty ones are skipped.
+        isolation: Which transactional records are visible.
+        deadline: When to give up altogether.
+        limits: Sizes of chunks, and the longest wait without progress.
+
+    Raises:
+        OffsetOutOfRangeError: Kafka no longer holds part of a range.
+        TopicChangedError, TopicNotFoundError: The topic was truncated, replaced or deleted.
+        HotReadTimeoutError: A range was not finished in time.
+        KafkaAccessError, KafkaUnavailableError, KafkaProtocolError: The cluster refused,
+            went away or sent what cannot be trusted.
+    """
+    wanted = tuple(r for r in ranges if not r.is_empty)
+    if not wanted:
+        return
+    consumer = client.consume(topic, wanted, isolation)
+    try:
+        yield from _Drain(client, consumer, topic, wanted, deadline, limits).chunks()
+    finally:
+        consumer.close()
+
+
+class _Drain:
+    """One pass over a set of ranges; holds how far each partition has come."""
+
+    def __init__(
+        self,
+        client: KafkaClient,
+        consumer: Any,
+        topic: str,
+        ranges: tuple[OffsetRange, ...],
+        deadline: Deadline,
+        limits: DrainLimits,
+    ) -> None:
+        self._client = client
+        self._consumer = consumer
+        self._topic = topic
+        self._deadline = deadline
+        self._limits = limits
+        self._ends = {r.partition: r.end for r in ranges}
+        self._next = {r.partition: r.start for r in ranges}
+        self._open = set(self._ends)
+        self._moved_at_s = time.monotonic()
+
+    def chunks(self) -> Iterator[pa.RecordBatch]:
+        columns = _Columns()
+        while self._open:
+            messages = self._consumer.consume(_POLL_RECORDS, self._wait_s())
+            for message in messages:
+                self._take(message, columns)
+            if len(messages) < _POLL_RECORDS:
+                self._note_positions()
+            if (
+                len(columns.offset) >= self._limits.chunk_rows
+                or columns.value_bytes >= self._limits.chunk_bytes
+            ):
+                yield columns.take()
+            if self._open:
+                self._require_time()
+        if columns.offset:
+            yield columns.take()
+
+    def _wait_s(self) -> float:
+        # consume() waits for a full batch or its whole timeout, so near the end of the
+        # ranges it must not be asked to wait for records that will never come.
+        missing = sum(self._ends[p] - self._next[p] for p in self._open)
+        return min(_POLL_S, self._deadline.remaining_s) if missing >= _POLL_RECORDS else 0.002
+
+    def _take(self, message: Any, columns: _Columns) -> None:
+        error = message.error()
+        if error is not None:
+            self._take_event(message, error)
+            return
+        partition, offset = message.partition(), message.offset()
+        if partition not in self._open:
+            return
+        if offset < self._next[partition]:
+            raise KafkaProtocolError(
+                f"topic {self._topic!r} partition {partition} delivered offset {offset} again "
+                f"(expected {self._next[partition]} or later); ask again",
+                topic=self._topic,
+                partition=partition,
+            )
+        if offset < self._ends[partition]:
+            columns.add(message)
+        self._advance(partition, offset + 1)
+
+    def _take_event(self, message: Any, error: Any) -> None:
+        partition = message.partition()
+        if error.code() == PARTITION_EOF:
+            if partition in self._open:
+                self._advance(partition, message.offset())
+            return
+        if error.code() in TRANSIENT:
+            return
+        cause = translate(error, doing=f"reading topic {self._topic!r} partition {partition}")
+        if isinstance(cause, OffsetOutOfRangeError):
+            cause = OffsetOutOfRangeError(
+                f"topic {self._topic!r} partition {partition} no longer holds offset "
+                f"{self._next.get(partition)} of the planned range ending at {self._ends.get(partition)}; "
+                "ask again: a new cut takes what is left",
+                topic=self._topic,
+                partition=partition,
+                start=self._next.get(partition),
+                end=self._ends.get(partition),
+            )
+        raise cause
+
+    def _note_positions(self) -> None:
+        # Only the position moves over control records, which are never delivered.
+        assigned = [tp for tp in self._consumer.assignment() if tp.partition in self._open]
+        for position in self._consumer.position(assigned):
+            if position.offset > self._next[position.partition]:
+                self._advance(position.partition, position.offset)
+
+    def _advance(self, partition: int, next_offset: int) -> None:
+        if next_offset > self._next[partition]:
+            self._next[partition] = next_offset
+            self._moved_at_s = time.monotonic()
+        if next_offset >= self._ends[partition]:
+            self._open.discard(partition)
+
+    def _require_time(self) -> None:
+        waited_ms = (time.monotonic() - self._moved_at_s) * 1000
+        if not self._deadline.has_passed and waited_ms < self._limits.no_progress_ms:
+            return
+        raise self._too_late(waited_ms)
+
+    def _too_late(self, waited_ms: float) -> HotsetError:
+        left = ", ".join(f"{p}[{self._next[p]},{self._ends[p]})" for p in sorted(self._open))
+        reason = (
+            f"{self._deadline.budget_ms} ms were not enough"
+            if self._deadline.has_passed
+            else f"nothing arrived for {waited_ms:.0f} ms"
+        )
+        return HotReadTimeoutError(
+            f"topic {self._topic!r} was not read to the end of the planned ranges: {reason}; "
+            f"left: {left}; check the brokers or raise readTimeoutMs",
+            topic=self._topic,
+            left=left,
+        )

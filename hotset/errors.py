@@ -1,0 +1,113 @@
+"""Every way reading Kafka can fail, as one tree.
+
+Callers decide what to do from the class attributes, never from the message or
+the class name: `code` is stable and unique, `kind` says whose problem it is
+and `retriable` whether the same call may succeed later. This file knows
+nothing about Iceberg, cuts or HTTP status codes.
+
+    HotsetError
+     ├ KafkaConfigError          user
+     ├ TopicNotFoundError        user
+     ├ KafkaAccessError          user
+     ├ KafkaUnavailableError     external, retriable
+     ├ HotReadTimeoutError       external, retriable
+     ├ OffsetOutOfRangeError     external, retriable
+     ├ TopicChangedError         external
+     ├ KafkaProtocolError        external
+     └ DecodeError               user
+        └ UnsupportedFormatError user
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+Kind = Literal["user", "external", "internal"]
+
+
+class HotsetError(Exception):
+    """Anything that kept the hotset from being read exactly.
+
+    `details` holds the values named in the message, for programs.
+    """
+
+    code: ClassVar[str] = "HOTSET_ERROR"
+    kind: ClassVar[Kind] = "internal"
+    retriable: ClassVar[bool] = False
+
+    def __init__(self, message: str, **details: object) -> None:
+        super().__init__(message)
+        self.details = details
+
+
+class KafkaConfigError(HotsetError, ValueError):
+    """A Kafka property is missing, unknown, unsafe or refused by the client."""
+
+    code = "KAFKA_CONFIG"
+    kind = "user"
+
+
+class TopicNotFoundError(HotsetError, LookupError):
+    """The topic does not exist on the cluster that answered."""
+
+    code = "TOPIC_NOT_FOUND"
+    kind = "user"
+
+
+class KafkaAccessError(HotsetError, PermissionError):
+    """The broker refused the credentials or the operation."""
+
+    code = "KAFKA_ACCESS_DENIED"
+    kind = "user"
+
+
+class KafkaUnavailableError(HotsetError, ConnectionError):
+    """No broker answered within the deadline."""
+
+    code = "KAFKA_UNAVAILABLE"
+    kind = "external"
+    retriable = True
+
+
+class HotReadTimeoutError(HotsetError, TimeoutError):
+    """A range was not read to its end in time; nothing partial is returned."""
+
+    code = "HOT_READ_TIMEOUT"
+    kind = "external"
+    retriable = True
+
+
+class OffsetOutOfRangeError(HotsetError):
+    """Kafka no longer holds records of a range that was already planned."""
+
+    code = "OFFSET_OUT_OF_RANGE"
+    kind = "external"
+    retriable = True
+
+
+class TopicChangedError(HotsetError):
+    """The topic was deleted, recreated or truncated while it was being read."""
+
+    code = "TOPIC_CHANGED"
+    kind = "external"
+
+
+class KafkaProtocolError(HotsetError):
+    """The broker or client answered something that must not be trusted."""
+
+    code = "KAFKA_PROTOCOL"
+    kind = "external"
+
+
+class DecodeError(HotsetError, ValueError):
+    """A record cannot become a row of the table; the message names the record."""
+
+    code = "RECORD_NOT_DECODABLE"
+    kind = "user"
+
+
+class UnsupportedFormatError(DecodeError):
+    """The value format, or a column type under it, is not covered."""
+
+    code = "FORMAT_NOT_SUPPORTED"
+    kind = "user"
