@@ -6,8 +6,8 @@ holds references to secrets, which are resolved where it is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -44,3 +44,14 @@ class ColdSplit:
 
 
 Split = HotSplit | ColdSplit
+
+
+def select_columns(split: Split, columns: Sequence[str]) -> Split:
+    """Return the split reading only these of its columns, in this order.
+
+    Raises:
+        KeyError: The split does not read such a column.
+    """
+    if isinstance(split, ColdSplit):
+        return replace(split, columns=tuple(columns))
+    return replace(split, schema=pa.schema([split.schema.field(name) for name in columns]))

@@ -1,0 +1,10 @@
+"""SQL over federated tables by an embedded DuckDB: milliseconds, one process.
+
+`statement` decides what may run and which tables it reads; `query` takes one
+cut per table, and runs it.
+"""
+
+from federation.engine.query import Answer, Limits, run_query
+from federation.engine.statement import Statement, parse_statement
+
+__all__ = ["Answer", "Limits", "Statement", "parse_statement", "run_query"]

@@ -1,0 +1,138 @@
+"""Arrow streams that DuckDB pulls from, as often as a plan scans them.
+
+A registered one-shot reader gives nothing to its second scan, so what is
+registered makes a new stream for each scan, over the same cut. The hot half is
+read from Kafka once and kept for the statement; the cold half is read again.
+Errors raised while DuckDB pulls are kept, because DuckDB passes on their text only.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from federation.plan import plan_cold_splits, plan_hot
+from federation.read import read_split
+from federation.receipt import TableReceipt, build_receipt
+from federation.table import HotMeter
+from federation.take import TakenCut
+
+
+class TableStreams:
+    """The two halves of one table at one cut, for one statement.
+
+    `columns` is set once, after planning and before the first row is read: the
+    other columns of the stream are null and the plan does not look at them.
+    """
+
+    def __init__(self, taken: TakenCut) -> None:
+        self.taken = taken
+        self.schema: pa.Schema = taken.pinned.arrow_schema
+        self.columns: tuple[str, ...] = tuple(self.schema.names)
+        self.failure: Exception | None = None
+        self._hot: pa.Table | None = None
+        self._hot_lock = threading.Lock()
+        self._meter = HotMeter()
+        self._rows_cold = 0
+        self._stages_ms = {"cold": 0.0, "hot": 0.0}
+
+    def cold(self) -> Stream:
+        """Return the cold half as something DuckDB can scan any number of times."""
+        return Stream(self.schema, self._cold_batches)
+
+    def hot(self) -> Stream:
+        """Return the hot half as something DuckDB can scan any number of times."""
+        return Stream(self.schema, self._hot_batches)
+
+    def receipt(self) -> TableReceipt:
+        """Return the receipt of what was read.
+
+        Raises:
+            Nothing of its own.
+        """
+        return build_receipt(
+            self.taken,
+            rows_hot=self._meter.rows,
+            rows_cold=self._rows_cold,
+            newest_record_ms=self._meter.newest_record_ms,
+            stages_ms=self._stages_ms,
+        )
+
+    def _cold_batches(self) -> Iterator[pa.RecordBatch]:
+        rows = 0
+        began_s = time.monotonic()
+        with _Keeping(self):
+            for split in plan_cold_splits(self.taken, self.columns):
+                for batch in read_split(split):
+                    rows += batch.num_rows
+                    self._rows_cold = max(self._rows_cold, rows)
+                    self._stages_ms["cold"] += (time.monotonic() - began_s) * 1000
+                    yield widen(batch, self.schema)
+                    began_s = time.monotonic()
+
+    def _hot_batches(self) -> Iterator[pa.RecordBatch]:
+        with _Keeping(self), self._hot_lock:
+            if self._hot is None:
+                self._hot = self._read_hot()
+        yield from (widen(batch, self.schema) for batch in self._hot.to_batches())
+
+    def _read_hot(self) -> pa.Table:
+        began_s = time.monotonic()
+        wanted = pa.schema([self.schema.field(name) for name in self.columns])
+        batches = []
+        for split in plan_hot(self.taken, wanted, spread=False):
+            for batch in read_split(split, self._meter.saw):
+                self._meter.rows += batch.num_rows
+                batches.append(batch)
+        self._stages_ms["hot"] = (time.monotonic() - began_s) * 1000
+        return pa.Table.from_batches(batches, schema=wanted)
+
+
+class Stream:
+    """A schema and a way to make batches, in Arrow's C stream protocol."""
+
+    def __init__(self, schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) -> None:
+        self._schema = schema
+        self._batches = batches
+
+    def __arrow_c_schema__(self) -> Any:
+        return self._schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        # Nothing is read until the first batch is pulled: DuckDB also makes streams to learn types.
+        return pa.RecordBatchReader.from_batches(self._schema, self._batches()).__arrow_c_stream__()
+
+
+class _Keeping:
+    """Keeps the first error raised in a block, for the statement to raise again."""
+
+    def __init__(self, streams: TableStreams) -> None:
+        self._streams = streams
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and self._streams.failure is None:
+            self._streams.failure = error
+
+
+def widen(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batch with all columns of the schema, those it lacks being null.
+
+    Raises:
+        Nothing of its own.
+    """
+    if batch.schema.names == schema.names:
+        return batch
+    present = set(batch.schema.names)
+    arrays: Sequence[pa.Array] = [
+        batch.column(field.name) if field.name in present else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    nullable = pa.schema([field.with_nullable(True) for field in schema])
+    return pa.RecordBatch.from_arrays(arrays, schema=nullable)

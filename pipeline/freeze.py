@@ -1,0 +1,196 @@
+"""Freeze: make the hot records of one cut part of the table, exactly once.
+
+Take a cut, read its hot ranges on Spark's executors, write data files there,
+and commit once with the new boundary in the snapshot's summary. The fence is
+the boundary itself: the commit lands only on a table whose boundary is still
+the start of the cut, so of two jobs that froze the same records one lands, and
+one that slept through another's commit lands nothing. Kafka is not changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from coldset import PinnedTable, commit_append, delete_files, open_catalog, write_files, writer_metadata
+from coldset.errors import CommitConflictError, CommitStateUnknownError
+from federation.boundary import PROPERTY, render_offsets, resolve_summary
+from federation.cut import Cut
+from federation.plan import answer_schema, plan_hot
+from federation.read import read_split
+from federation.secrets import resolve
+from federation.splits import HotSplit
+from federation.take import TakenCut, take_cut
+from pipeline.errors import FencedError, FreezeOptionError
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FreezeResult:
+    """What one freeze did.
+
+    Attributes:
+        table: The table.
+        snapshot_id: The new snapshot, or None if there was nothing to freeze.
+        rows: Records that became part of the table.
+        files: Data files written.
+        cut: The cut that was frozen; its ends are the new boundary.
+        elapsed_ms: How long it took.
+    """
+
+    table: str
+    snapshot_id: int | None
+    rows: int
+    files: int
+    cut: Cut
+    elapsed_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Files written by executors for one cut, which are in no snapshot yet."""
+
+    taken: TakenCut
+    files: tuple[Any, ...]
+    rows: int
+
+
+def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult:
+    """Freeze everything that is hot now.
+
+    Args:
+        spark: The session whose executors read and write.
+        options: From `federation.definition.merge_options`.
+
+    Raises:
+        FencedError: Another commit moved the boundary; nothing of this one is in the table.
+        FreezeOptionError: The options pin a snapshot, branch, tag or cut.
+        CommitStateUnknownError: The catalog did not say whether the commit landed.
+        CutError, HotsetError, ColdsetError: No exact cut, or a record could not be read.
+    """
+    began_s = time.monotonic()
+    for name in ("snapshot-id", "branch", "tag", "cut", "columns"):
+        if name in options:
+            raise FreezeOptionError(f"a freeze appends whole rows to the main branch; remove option {name!r}")
+    taken = take_cut(options)
+    if taken.cut.topic is None:
+        raise FreezeOptionError(f"table {taken.cut.table!r} is plain (read=cold): there is nothing to freeze")
+    # Offsets without visible records still move the boundary, or they would be read for ever.
+    if taken.cut.hot_span == 0 and not taken.cut.gaps:
+        return FreezeResult(taken.cut.table, None, 0, 0, taken.cut, _since_ms(began_s))
+    staged = stage(spark, taken)
+    snapshot_id = commit(staged)
+    result = FreezeResult(
+        taken.cut.table, snapshot_id, staged.rows, len(staged.files), taken.cut, _since_ms(began_s)
+    )
+    _log.info("froze %d rows of %s into snapshot %s", result.rows, result.table, snapshot_id)
+    return result
+
+
+def stage(spark: SparkSession, taken: TakenCut) -> Staged:
+    """Write the hot records of a cut into data files, on executors; commit nothing.
+
+    Raises:
+        HotsetError: A record could not be read or decoded (inside Spark's error).
+        pyspark.errors.PySparkException: A task failed for good.
+    """
+    splits = plan_hot(taken, answer_schema(taken), spread=True)
+    if not splits:
+        return Staged(taken, (), 0)
+    write = partial(_write_split, writer_metadata(taken.pinned), taken.definition.catalog_properties)
+    written = spark.sparkContext.parallelize(splits, len(splits)).flatMap(write).collect()
+    return Staged(taken, tuple(written), sum(file.record_count for file in written))
+
+
+def commit(staged: Staged) -> int:
+    """Make staged files part of the table, if its boundary has not moved.
+
+    Returns:
+        The id of the new snapshot.
+
+    Raises:
+        FencedError: It has moved; the files have been deleted.
+        CommitConflictError: Other commits kept winning; the files have been deleted.
+        CommitStateUnknownError: The outcome is not known; the files are kept.
+    """
+    cut, definition = staged.taken.cut, staged.taken.definition
+    properties = resolve(definition.catalog_properties)
+    catalog = open_catalog(definition.catalog_name, properties)
+    try:
+        return commit_append(
+            catalog,
+            cut.table,
+            staged.files,
+            {PROPERTY: new_boundary(staged.taken)},
+            commit_id=str(uuid.uuid4()),
+            fence=partial(require_boundary, cut),
+        )
+    except CommitStateUnknownError:
+        raise
+    except (FencedError, CommitConflictError):
+        with contextlib.suppress(OSError):  # what cannot be deleted is an orphan, not an error
+            delete_files(
+                writer_metadata(staged.taken.pinned), (file.file_path for file in staged.files), properties
+            )
+        raise
+
+
+def new_boundary(taken: TakenCut) -> str:
+    """Return the boundary property of the snapshot that freezes this cut.
+
+    Raises:
+        Nothing of its own.
+    """
+    cut = taken.cut
+    assert cut.topic is not None
+    assert cut.topic_id is not None
+    assert taken.bounds is not None
+    return render_offsets(
+        topic=cut.topic,
+        topic_id=cut.topic_id,
+        isolation=cut.isolation,
+        next_offset={r.partition: r.end for r in cut.ranges},
+        leader_epoch={p.partition: p.leader_epoch for p in taken.bounds.partitions},
+    )
+
+
+def require_boundary(cut: Cut, pinned: PinnedTable) -> None:
+    """Raise unless the table still holds exactly what it held when the cut was taken.
+
+    Raises:
+        FencedError: It does not.
+        BoundaryUnknownError: The table's boundary can no longer be found.
+    """
+    if pinned.uuid != cut.table_uuid:
+        raise FencedError(f"table {cut.table!r} was replaced since the cut was taken; nothing was committed")
+    committed = resolve_summary(pinned)
+    held = {r.partition: cut.committed(r.partition) for r in cut.ranges}
+    moved = [p for p in sorted({*held, *committed.next_offset}) if committed.of(p) != held.get(p, 0)]
+    if moved or (committed.topic_id not in (None, cut.topic_id)):
+        raise FencedError(
+            f"another commit moved the boundary of table {cut.table!r} (partitions {moved}) since this freeze "
+            "took its cut; nothing of this freeze is in the table; the next freeze goes on from there",
+            table=cut.table,
+            partitions=moved,
+        )
+
+
+def _write_split(metadata: Any, catalog_properties: Mapping[str, str], split: HotSplit) -> Iterator[Any]:
+    batches = list(read_split(split))
+    rows = pa.Table.from_batches(batches, schema=split.schema)
+    if rows.num_rows:
+        yield from write_files(metadata, rows, resolve(catalog_properties))
+
+
+def _since_ms(began_s: float) -> float:
+    return (time.monotonic() - began_s) * 1000
