@@ -88,9 +88,7 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
     """
     for key in properties:
         if key in _CODE:
-            raise CatalogConfigError(
-                f"catalog.{key} cannot be set: it would run code named by an option"
-            )
+            raise CatalogConfigError(f"catalog.{key} cannot be set: it would run code named by an option")
     return _open(os.getpid(), name, tuple(sorted(properties.items())))
 
 
@@ -148,9 +146,7 @@ def pin(
     if snapshot_id is None and ref is None:
         return PinnedTable(identifier, table, table.current_snapshot(), table.schema())
     snapshot = (
-        metadata.snapshot_by_id(snapshot_id)
-        if snapshot_id is not None
-        else metadata.snapshot_by_name(ref)
+        metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else metadata.snapshot_by_name(ref)
     )
     if snapshot is None:
         asked = f"snapshot {snapshot_id}" if snapshot_id is not None else f"branch or tag {ref!r}"

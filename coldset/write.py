@@ -50,9 +50,7 @@ def write_files(
     yield from _dataframe_to_data_files(metadata, rows, io, write_uuid=uuid.uuid4())
 
 
-def delete_files(
-    metadata: TableMetadata, paths: Iterator[str], io_properties: Mapping[str, str]
-) -> None:
+def delete_files(metadata: TableMetadata, paths: Iterator[str], io_properties: Mapping[str, str]) -> None:
     """Delete files that were written and certainly not committed.
 
     Raises:

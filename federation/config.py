@@ -78,9 +78,7 @@ def load_config(path: str | Path | None = None) -> Config:
         raise OptionError(f"configuration file {source} cannot be read: {exc}") from exc
     for section in document:
         if section not in ("defaults", "tables", "gateway"):
-            raise OptionError(
-                f"configuration file {source} has a section [{section}], which means nothing"
-            )
+            raise OptionError(f"configuration file {source} has a section [{section}], which means nothing")
     tables = {name: _flat(options) for name, options in document.get("tables", {}).items()}
     defaults = _flat(document.get("defaults", {}))
     for options in (defaults, *tables.values()):

@@ -115,9 +115,7 @@ class Cut:
                 gaps=_ranges(document["g"]),
             )
         except (ValueError, KeyError, TypeError, binascii.Error, zlib.error) as exc:
-            raise CutTokenError(
-                f"this is not a cut token ({exc}); take one from a receipt"
-            ) from exc
+            raise CutTokenError(f"this is not a cut token ({exc}); take one from a receipt") from exc
 
 
 def compute_cut(
@@ -177,9 +175,7 @@ def cold_cut(facts: SnapshotFacts, isolation: Isolation) -> Cut:
     Raises:
         Nothing of its own.
     """
-    return Cut(
-        facts.table, facts.table_uuid, facts.snapshot_id, facts.schema_id, None, None, isolation, ()
-    )
+    return Cut(facts.table, facts.table_uuid, facts.snapshot_id, facts.schema_id, None, None, isolation, ())
 
 
 def require_readable(cut: Cut, bounds: LogBounds) -> None:
@@ -192,9 +188,7 @@ def require_readable(cut: Cut, bounds: LogBounds) -> None:
     """
     facts = SnapshotFacts(cut.table, cut.table_uuid, cut.snapshot_id, cut.schema_id)
     if bounds.topic_id != cut.topic_id:
-        raise _replaced(
-            facts, bounds, f"id {cut.topic_id} when the cut was taken, {bounds.topic_id} now"
-        )
+        raise _replaced(facts, bounds, f"id {cut.topic_id} when the cut was taken, {bounds.topic_id} now")
     known = {found.partition: found for found in bounds.partitions}
     gaps = []
     for wanted in cut.ranges:
@@ -203,16 +197,12 @@ def require_readable(cut: Cut, bounds: LogBounds) -> None:
             end = found or PartitionBounds(wanted.partition, 0, 0, 0)
             raise _overlap(facts, bounds, end, wanted.end)
         if wanted.start < found.log_start and not wanted.is_empty:
-            gaps.append(
-                OffsetRange(wanted.partition, wanted.start, min(wanted.end, found.log_start))
-            )
+            gaps.append(OffsetRange(wanted.partition, wanted.start, min(wanted.end, found.log_start)))
     if gaps:
         raise _gap(facts, bounds, gaps)
 
 
-def _require_same_topic(
-    facts: SnapshotFacts, committed: CommittedOffsets, bounds: LogBounds
-) -> None:
+def _require_same_topic(facts: SnapshotFacts, committed: CommittedOffsets, bounds: LogBounds) -> None:
     if committed.topic_id is not None and committed.topic_id != bounds.topic_id:
         raise _replaced(
             facts,
@@ -251,7 +241,9 @@ def _overlap(
     facts: SnapshotFacts, bounds: LogBounds, found: PartitionBounds, claimed: int
 ) -> OffsetOverlapError:
     if claimed <= found.high_watermark:
-        advice = f"an open transaction hides offsets from {found.end} on; was the table written read_uncommitted?"
+        advice = (
+            f"an open transaction hides offsets from {found.end} on; was the table written read_uncommitted?"
+        )
     else:
         advice = "the log was truncated, or the topic is not the table's"
     return OffsetOverlapError(

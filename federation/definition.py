@@ -50,9 +50,7 @@ def merge_options(name: str, read: Mapping[str, str], file: Mapping[str, str]) -
     """
     merged = {**check_options(file), **check_options(read)}
     if merged.get("path", name) != name:
-        raise OptionError(
-            f"option 'path' says {merged['path']!r}, but the table is {name!r}", option="path"
-        )
+        raise OptionError(f"option 'path' says {merged['path']!r}, but the table is {name!r}", option="path")
     return {**merged, "path": name}
 
 
@@ -93,7 +91,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         catalog_properties=under(settled, "catalog."),
         topic=None if is_plain else topic,
         kafka_properties=kafka,
-        isolation=Isolation(value_of(settled, "kafka.isolation.level")),
+        isolation=Isolation(value_of(settled, "kafka.isolation.level") or ""),
         value_format=value_of(settled, "valueFormat") or "json",
         accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
         snapshot_id=integer_of(settled, "snapshot-id"),

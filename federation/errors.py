@@ -17,6 +17,7 @@ ours. Policy is in the class attributes (`code`, `kind`, `retriable`).
      ├ SqlError                     user
      │  └ StatementRefusedError     user
      ├ QueryTimeoutError            external, retriable
+     ├ QueryCancelledError          user
      ├ ResultTooLargeError          user
      └ EngineError                  internal
 """
@@ -57,7 +58,7 @@ class CutError(FederationError):
     """No exact cut could be taken."""
 
     code = "CUT_NOT_POSSIBLE"
-    kind = "external"
+    kind: ClassVar[Kind] = "external"
 
 
 class OffsetGapError(CutError):
@@ -88,7 +89,7 @@ class BoundaryUnknownError(CutError):
     """Nothing says which records the pinned snapshot already holds."""
 
     code = "BOUNDARY_UNKNOWN"
-    kind = "user"
+    kind: ClassVar[Kind] = "user"
 
 
 class CutTokenError(FederationError, ValueError):
@@ -124,6 +125,13 @@ class QueryTimeoutError(FederationError, TimeoutError):
     code = "QUERY_TIMEOUT"
     kind = "external"
     retriable = True
+
+
+class QueryCancelledError(FederationError):
+    """The statement was stopped because nobody waits for its answer."""
+
+    code = "QUERY_CANCELLED"
+    kind = "user"
 
 
 class ResultTooLargeError(FederationError):

@@ -45,9 +45,7 @@ class Option:
 OPTIONS: Final = (
     Option("path", "string", None, "The Iceberg table, `namespace.name`; what `load()` takes."),
     Option("catalog", "string", "default", "Name of the Iceberg catalog, as pyiceberg knows it."),
-    Option(
-        "subscribe", "string", None, "The topic that fills the table.", may_be_table_property=True
-    ),
+    Option("subscribe", "string", None, "The topic that fills the table.", may_be_table_property=True),
     Option("valueFormat", "string", "json", "How record values are encoded.", FORMATS, True),
     Option(
         "kafka.isolation.level",
@@ -127,7 +125,7 @@ def check_options(given: Mapping[str, str]) -> dict[str, str]:
     for key, value in given.items():
         option = _BY_KEY.get(key.lower())
         if option is not None:
-            _parse(option, value)
+            parse_option(option, value)
             checked[option.name] = value
         elif (prefix := _passthrough(key)) is not None:
             require_reference(key, value)
@@ -147,7 +145,7 @@ def table_options(properties: Mapping[str, str]) -> dict[str, str]:
     for option in OPTIONS:
         value = properties.get(TABLE_PROPERTY_PREFIX + option.name)
         if option.may_be_table_property and value is not None:
-            _parse(option, value)
+            parse_option(option, value)
             found[option.name] = value
     return found
 
@@ -198,7 +196,12 @@ def _unknown(key: str) -> str:
     return f"there is no option {key!r}; {hint}"
 
 
-def _parse(option: Option, value: str) -> None:
+def parse_option(option: Option, value: str) -> None:
+    """Raise unless the text is a value of the option.
+
+    Raises:
+        OptionError: It is not.
+    """
     checks: Mapping[str, Callable[[str], bool]] = {
         "string": bool,
         "integer": lambda text: text.isdecimal() and int(text) > 0,
@@ -217,6 +220,4 @@ def _parse(option: Option, value: str) -> None:
         )
     if option.choices and value not in option.choices:
         allowed = ", ".join(option.choices)
-        raise OptionError(
-            f"option {option.name!r} is one of {allowed}, not {value!r}", option=option.name
-        )
+        raise OptionError(f"option {option.name!r} is one of {allowed}, not {value!r}", option=option.name)

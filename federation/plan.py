@@ -33,9 +33,7 @@ def answer_schema(taken: TakenCut, columns: Sequence[str] | None = None) -> pa.S
                 f"table {taken.cut.table!r} has no column {name!r}; it has {known}", column=name
             )
     if len(set(columns)) < len(columns):
-        raise OptionError(
-            f"columns {', '.join(columns)} name one column twice", columns=list(columns)
-        )
+        raise OptionError(f"columns {', '.join(columns)} name one column twice", columns=list(columns))
     return pa.schema([schema.field(name) for name in columns])
 
 
@@ -89,9 +87,7 @@ def plan_cold_splits(taken: TakenCut, columns: Sequence[str]) -> tuple[ColdSplit
         ColdReadError: A manifest could not be read.
     """
     tasks = plan_cold(taken.pinned, split_bytes=taken.definition.split_bytes)
-    return tuple(
-        ColdSplit(task, tuple(columns), taken.definition.catalog_properties) for task in tasks
-    )
+    return tuple(ColdSplit(task, tuple(columns), taken.definition.catalog_properties) for task in tasks)
 
 
 def divide(whole: OffsetRange, at_most: int) -> tuple[OffsetRange, ...]:
@@ -101,6 +97,4 @@ def divide(whole: OffsetRange, at_most: int) -> tuple[OffsetRange, ...]:
         Nothing of its own.
     """
     starts = range(whole.start, whole.end, at_most)
-    return tuple(
-        OffsetRange(whole.partition, start, min(start + at_most, whole.end)) for start in starts
-    )
+    return tuple(OffsetRange(whole.partition, start, min(start + at_most, whole.end)) for start in starts)

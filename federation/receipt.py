@@ -150,12 +150,8 @@ def render_receipt(receipt: TableReceipt) -> str:
     ]
     for p in receipt.partitions:
         held = f", {p.held_back} offsets held back by an open transaction" if p.held_back else ""
-        lines.append(
-            f"  partition {p.partition}: committed {p.committed}, hot [{p.start}, {p.end}){held}"
-        )
-    lines.extend(
-        f"  gap accepted: partition {p} [{start}, {end})" for p, start, end in receipt.gaps
-    )
+        lines.append(f"  partition {p.partition}: committed {p.committed}, hot [{p.start}, {p.end}){held}")
+    lines.extend(f"  gap accepted: partition {p} [{start}, {end})" for p, start, end in receipt.gaps)
     stages = ", ".join(f"{stage} {ms:.1f}" for stage, ms in receipt.stages_ms.items())
     lines.append(f"  milliseconds: {stages}")
     return "\n".join(lines)

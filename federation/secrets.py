@@ -35,9 +35,7 @@ def is_secret(key: str) -> bool:
         Nothing of its own.
     """
     name = key.lower()
-    return name.removeprefix("kafka.") in KAFKA_SECRETS or any(
-        word in name for word in _SECRET_WORDS
-    )
+    return name.removeprefix("kafka.") in KAFKA_SECRETS or any(word in name for word in _SECRET_WORDS)
 
 
 def require_reference(key: str, value: str) -> None:
@@ -60,8 +58,7 @@ def resolve(properties: Mapping[str, str]) -> dict[str, str]:
         OptionError: A reference names nothing that is there.
     """
     return {
-        key: _REFERENCE.sub(lambda match: _look_up(key, match), value)
-        for key, value in properties.items()
+        key: _REFERENCE.sub(lambda match: _look_up(key, match), value) for key, value in properties.items()
     }
 
 

@@ -9,6 +9,7 @@ another scan of the same relation.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -130,10 +131,9 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
     Raises:
         Nothing of its own.
     """
-    try:
-        return to_arrow_schema(schema, timezone="UTC")
-    except TypeError:  # before Spark 4.2 there is no such argument
-        return to_arrow_schema(schema)
+    # Since Spark 4.2 the zone is an argument; before, it is always UTC.
+    takes_zone = "timezone" in inspect.signature(to_arrow_schema).parameters
+    return to_arrow_schema(schema, **({"timezone": "UTC"} if takes_zone else {}))
 
 
 def conform(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:

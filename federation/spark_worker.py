@@ -35,4 +35,4 @@ def guard_archive_caches() -> None:
     Raises:
         Nothing of its own.
     """
-    zipimport.zipimporter.invalidate_caches = _invalidate_if_changed  # type: ignore[method-assign]
+    zipimport.zipimporter.invalidate_caches = _invalidate_if_changed  # type: ignore[method-assign,assignment]

@@ -87,9 +87,7 @@ def resume_cut(options: Mapping[str, str], cut: Cut) -> TakenCut:
     began_s = time.monotonic()
     if cut.table != options["path"]:
         raise CutTokenError(f"the cut is of table {cut.table!r}, not of {options['path']!r}")
-    unpinned = {
-        key: value for key, value in options.items() if key not in ("branch", "tag", "snapshot-id")
-    }
+    unpinned = {key: value for key, value in options.items() if key not in ("branch", "tag", "snapshot-id")}
     chosen = {} if cut.snapshot_id is None else {"snapshot-id": str(cut.snapshot_id)}
     pinned, definition = _pin({**unpinned, **chosen})
     if pinned.uuid != cut.table_uuid:
@@ -109,13 +107,9 @@ def resume_cut(options: Mapping[str, str], cut: Cut) -> TakenCut:
 
 def _pin(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
     # The catalog has to be known before the table's own properties can be.
-    catalog = open_catalog(
-        value_of(options, "catalog") or "default", resolve(under(options, "catalog."))
-    )
+    catalog = open_catalog(value_of(options, "catalog") or "default", resolve(under(options, "catalog.")))
     snapshot_id, ref = options.get("snapshot-id"), options.get("branch") or options.get("tag")
-    pinned = pin(
-        catalog, options["path"], snapshot_id=int(snapshot_id) if snapshot_id else None, ref=ref
-    )
+    pinned = pin(catalog, options["path"], snapshot_id=int(snapshot_id) if snapshot_id else None, ref=ref)
     return pinned, define(options, pinned.properties)
 
 

@@ -8,22 +8,14 @@ log start, identity again. The file does not know what a table has committed.
 from __future__ import annotations
 
 import time
-from typing import Final
 
-from confluent_kafka.admin import OffsetSpec
-
-from hotset.client import KafkaClient, TopicDescription
+from hotset.client import EARLIEST, LATEST, KafkaClient, TopicDescription
 from hotset.deadline import Deadline
 from hotset.errors import KafkaProtocolError, TopicChangedError
 from hotset.offsets import Isolation, LogBounds, PartitionBounds
 
-_LATEST: Final = OffsetSpec.latest()
-_EARLIEST: Final = OffsetSpec.earliest()
 
-
-def read_log_bounds(
-    client: KafkaClient, topic: str, isolation: Isolation, deadline: Deadline
-) -> LogBounds:
+def read_log_bounds(client: KafkaClient, topic: str, isolation: Isolation, deadline: Deadline) -> LogBounds:
     """Read end offsets, then log starts, then the topic's identity.
 
     Ends come first, so a record whose log start passes it meanwhile is seen as
@@ -36,14 +28,10 @@ def read_log_bounds(
         KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer in time.
     """
     before = client.describe(topic, deadline)
-    high = client.list_offsets(
-        topic, before.partitions, _LATEST, Isolation.READ_UNCOMMITTED, deadline
-    )
+    high = client.list_offsets(topic, before.partitions, LATEST, Isolation.READ_UNCOMMITTED, deadline)
     read_at_ms = time.time_ns() // 1_000_000
-    ends = client.list_offsets(topic, before.partitions, _LATEST, isolation, deadline)
-    starts = client.list_offsets(
-        topic, before.partitions, _EARLIEST, Isolation.READ_UNCOMMITTED, deadline
-    )
+    ends = client.list_offsets(topic, before.partitions, LATEST, isolation, deadline)
+    starts = client.list_offsets(topic, before.partitions, EARLIEST, Isolation.READ_UNCOMMITTED, deadline)
     after = client.describe(topic, deadline)
     _require_same(before, after)
     return LogBounds(

@@ -22,7 +22,8 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import OffsetSpec as _OffsetSpec  # type: ignore[attr-defined]
 
 from hotset.deadline import Deadline
 from hotset.errors import (
@@ -70,9 +71,10 @@ _CODES: Final[Mapping[type[HotsetError], tuple[str, ...]]] = {
         "_TRANSPORT",
     ),
 }
-_BY_CODE: Final = {
-    getattr(KafkaError, name): cls for cls, names in _CODES.items() for name in names
-}
+_BY_CODE: Final = {getattr(KafkaError, name): cls for cls, names in _CODES.items() for name in names}
+
+LATEST: Final = _OffsetSpec.latest()
+EARLIEST: Final = _OffsetSpec.earliest()
 
 PARTITION_EOF: Final[int] = KafkaError._PARTITION_EOF
 TRANSIENT: Final = frozenset(getattr(KafkaError, name) for name in _CODES[KafkaUnavailableError])
@@ -146,7 +148,7 @@ class KafkaClient:
         self,
         topic: str,
         partitions: Iterable[int],
-        spec: OffsetSpec,
+        spec: Any,
         isolation: Isolation,
         deadline: Deadline,
     ) -> dict[int, tuple[int, int]]:
@@ -166,9 +168,7 @@ class KafkaClient:
             if isolation is Isolation.READ_COMMITTED
             else IsolationLevel.READ_UNCOMMITTED
         )
-        futures = self._call(
-            doing, deadline, self._admin.list_offsets, wanted, isolation_level=level
-        )
+        futures = self._call(doing, deadline, self._admin.list_offsets, wanted, isolation_level=level)
         answer = {}
         for partition, future in futures.items():
             info = self._result(future, doing, deadline)
@@ -218,9 +218,7 @@ class KafkaClient:
             budget_ms=deadline.budget_ms,
         )
 
-    def _call(
-        self, doing: str, deadline: Deadline, call: Callable[..., T], *args: Any, **kwargs: Any
-    ) -> T:
+    def _call(self, doing: str, deadline: Deadline, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         if deadline.has_passed:
             raise self.late(doing, deadline)
         try:
@@ -275,9 +273,7 @@ def _construct(cls: Callable[[dict[str, Any]], T], settings: dict[str, Any]) -> 
         return cls(settings)
     except KafkaException as exc:
         # The text of librdkafka names the property, and never its value when it is a secret.
-        raise KafkaConfigError(
-            f"the Kafka client refused its configuration: {exc.args[0].str()}"
-        ) from exc
+        raise KafkaConfigError(f"the Kafka client refused its configuration: {exc.args[0].str()}") from exc
 
 
 class _Silent:

@@ -54,9 +54,7 @@ ALLOWED: Final = frozenset(
     }
 )
 
-SECRET: Final = frozenset(
-    {"sasl.password", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password"}
-)
+SECRET: Final = frozenset({"sasl.password", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password"})
 
 _OWN: Final = {
     "auto.offset.reset": "a range that is gone is an error here, never a reset",
@@ -85,9 +83,7 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
         if name in ALLOWED:
             continue
         if name in _OWN:
-            raise KafkaConfigError(
-                f"kafka.{name} cannot be set: {_OWN[name]}; remove it", property=name
-            )
+            raise KafkaConfigError(f"kafka.{name} cannot be set: {_OWN[name]}; remove it", property=name)
         near = difflib.get_close_matches(name, ALLOWED, n=1)
         hint = f"; did you mean kafka.{near[0]}" if near else ""
         raise KafkaConfigError(

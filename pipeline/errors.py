@@ -1,8 +1,8 @@
 """What can go wrong in a pipeline beyond what its parts already say.
 
-    PipelineError
-     ├ FencedError             external
-     └ FreezeOptionError       user
+PipelineError
+ ├ FencedError             external
+ └ FreezeOptionError       user
 """
 
 from __future__ import annotations

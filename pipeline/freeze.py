@@ -21,7 +21,14 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from coldset import PinnedTable, commit_append, delete_files, open_catalog, write_files, writer_metadata
+from coldset import (
+    PinnedTable,
+    commit_append,
+    delete_files,
+    open_catalog,
+    write_files,
+    writer_metadata,
+)
 from coldset.errors import CommitConflictError, CommitStateUnknownError
 from federation.boundary import PROPERTY, render_offsets, resolve_summary
 from federation.cut import Cut
@@ -30,6 +37,7 @@ from federation.read import read_split
 from federation.secrets import resolve
 from federation.splits import HotSplit
 from federation.take import TakenCut, take_cut
+from hotset.errors import HotsetError
 from pipeline.errors import FencedError, FreezeOptionError
 
 _log = logging.getLogger(__name__)
@@ -101,15 +109,21 @@ def stage(spark: SparkSession, taken: TakenCut) -> Staged:
     """Write the hot records of a cut into data files, on executors; commit nothing.
 
     Raises:
-        HotsetError: A record could not be read or decoded (inside Spark's error).
-        pyspark.errors.PySparkException: A task failed for good.
+        HotsetError: A record does not decode, or cannot be read whoever tries.
+        Exception: Spark's own, if a task failed for good in any other way.
     """
     splits = plan_hot(taken, answer_schema(taken), spread=True)
     if not splits:
         return Staged(taken, (), 0)
-    write = partial(_write_split, writer_metadata(taken.pinned), taken.definition.catalog_properties)
-    written = spark.sparkContext.parallelize(splits, len(splits)).flatMap(write).collect()
-    return Staged(taken, tuple(written), sum(file.record_count for file in written))
+    metadata, properties = writer_metadata(taken.pinned), taken.definition.catalog_properties
+    write = partial(_write_split, metadata, properties)
+    outcomes = spark.sparkContext.parallelize(splits, len(splits)).flatMap(write).collect()
+    files = tuple(found for found in outcomes if not isinstance(found, Exception))
+    for found in outcomes:
+        if isinstance(found, Exception):
+            _delete(metadata, files, resolve(properties))
+            raise found
+    return Staged(taken, files, sum(file.record_count for file in files))
 
 
 def commit(staged: Staged) -> int:
@@ -138,10 +152,7 @@ def commit(staged: Staged) -> int:
     except CommitStateUnknownError:
         raise
     except (FencedError, CommitConflictError):
-        with contextlib.suppress(OSError):  # what cannot be deleted is an orphan, not an error
-            delete_files(
-                writer_metadata(staged.taken.pinned), (file.file_path for file in staged.files), properties
-            )
+        _delete(writer_metadata(staged.taken.pinned), staged.files, properties)
         raise
 
 
@@ -186,10 +197,21 @@ def require_boundary(cut: Cut, pinned: PinnedTable) -> None:
 
 
 def _write_split(metadata: Any, catalog_properties: Mapping[str, str], split: HotSplit) -> Iterator[Any]:
-    batches = list(read_split(split))
+    try:
+        batches = list(read_split(split))
+    except HotsetError as exc:
+        if exc.retriable:
+            raise  # Spark tries the task again
+        yield exc  # the same for every try, and Spark would pass on its text only
+        return
     rows = pa.Table.from_batches(batches, schema=split.schema)
     if rows.num_rows:
         yield from write_files(metadata, rows, resolve(catalog_properties))
+
+
+def _delete(metadata: Any, files: tuple[Any, ...], properties: Mapping[str, str]) -> None:
+    with contextlib.suppress(OSError):  # what cannot be deleted is an orphan, not an error
+        delete_files(metadata, (file.file_path for file in files), properties)
 
 
 def _since_ms(began_s: float) -> float:

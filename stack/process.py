@@ -130,9 +130,7 @@ class ManagedProcess:
                 f"process {self.pid} still runs after {timeout_s:g} s\n{self.log_tail()}"
             ) from exc
 
-    def wait_for(
-        self, condition: str | re.Pattern[str] | Callable[[], bool], deadline_s: float
-    ) -> None:
+    def wait_for(self, condition: str | re.Pattern[str] | Callable[[], bool], deadline_s: float) -> None:
         """Wait until the program is as wanted.
 
         Args:

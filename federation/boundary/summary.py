@@ -44,11 +44,7 @@ def render_offsets(
     """
     partitions = {
         str(partition): {"next_offset": offset}
-        | (
-            {"leader_epoch": leader_epoch[partition]}
-            if leader_epoch.get(partition, -1) >= 0
-            else {}
-        )
+        | ({"leader_epoch": leader_epoch[partition]} if leader_epoch.get(partition, -1) >= 0 else {})
         for partition, offset in sorted(next_offset.items())
     }
     document = {

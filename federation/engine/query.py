@@ -20,11 +20,18 @@ import pyarrow as pa
 
 from federation.engine.statement import Statement, parse_statement
 from federation.engine.streams import TableStreams
-from federation.errors import EngineError, QueryTimeoutError, ResultTooLargeError, SqlError
+from federation.errors import (
+    EngineError,
+    QueryCancelledError,
+    QueryTimeoutError,
+    ResultTooLargeError,
+    SqlError,
+)
 from federation.receipt import TableReceipt
 from federation.take import take_cut
 
 _BATCH_ROWS: Final = 16384
+_WATCH_S: Final = 0.05
 
 _LOCKED: Final = {
     "autoinstall_known_extensions": "false",
@@ -62,7 +69,11 @@ class Answer:
 
 
 def run_query(
-    sql: str, tables: Mapping[str, Mapping[str, str]], limits: Limits = Limits()  # noqa: B008 - frozen value
+    sql: str,
+    tables: Mapping[str, Mapping[str, str]],
+    limits: Limits = Limits(),
+    *,
+    is_abandoned: Callable[[], bool] = lambda: False,
 ) -> Answer:
     """Run one SELECT or EXPLAIN over registered tables.
 
@@ -70,11 +81,13 @@ def run_query(
         sql: The statement.
         tables: Registered tables: name to merged options.
         limits: What it may use.
+        is_abandoned: Asked now and then; once true, the statement is stopped.
 
     Raises:
         SqlError: It is not valid, or fails on its rows.
         StatementRefusedError: It may not run here.
         QueryTimeoutError, ResultTooLargeError: It went over a limit; nothing is returned.
+        QueryCancelledError: Nobody waits for the answer any more.
         CutError, HotsetError, ColdsetError: A table could not be read exactly.
     """
     began_s = time.monotonic()
@@ -84,7 +97,7 @@ def run_query(
     planned_s = time.monotonic()
     cursor = _engine().cursor()
     try:
-        rows = _Execution(cursor, statement, streams, limits, began_s).run()
+        rows = _Execution(cursor, statement, streams, limits, began_s, is_abandoned).run()
     finally:
         cursor.close()
     return Answer(
@@ -107,17 +120,19 @@ class _Execution:
         streams: Mapping[str, TableStreams],
         limits: Limits,
         began_s: float,
+        is_abandoned: Callable[[], bool],
     ) -> None:
         self._cursor = cursor
         self._statement = statement
         self._streams = streams
         self._limits = limits
-        self._left_s = max(0.001, limits.timeout_ms / 1000 - (time.monotonic() - began_s))
-        self._is_late = threading.Event()
+        self._ends_s = began_s + limits.timeout_ms / 1000
+        self._is_abandoned = is_abandoned
+        self._stopped_by: Exception | None = None
         self._is_done = threading.Event()
 
     def run(self) -> pa.Table:
-        clock = threading.Thread(target=self._interrupt_when_late, daemon=True)
+        clock = threading.Thread(target=self._watch, daemon=True)
         clock.start()
         try:
             for name, streams in self._streams.items():
@@ -167,26 +182,33 @@ class _Execution:
                     max_bytes=self._limits.max_bytes,
                 )
             batches.append(batch)
-        if self._is_late.is_set():
-            raise duckdb.InterruptException("late")
+        if self._stopped_by is not None:
+            raise self._stopped_by
         return pa.Table.from_batches(batches, schema=reader.schema)
 
-    def _interrupt_when_late(self) -> None:
-        if self._is_done.wait(self._left_s):
-            return
-        self._is_late.set()
-        # An interrupt that comes before the engine has begun is lost, so it is repeated.
-        while not self._is_done.wait(0.05):
-            self._cursor.interrupt()
+    def _watch(self) -> None:
+        while not self._is_done.wait(_WATCH_S):
+            if self._stopped_by is None:
+                self._stopped_by = self._reason_to_stop()
+            if self._stopped_by is not None:
+                # An interrupt that comes before the engine has begun is lost, so it is repeated.
+                self._cursor.interrupt()
 
-    def _translate(self, exc: Exception) -> Exception:
-        failures = [streams.failure for streams in self._streams.values() if streams.failure is not None]
-        if self._is_late.is_set():
+    def _reason_to_stop(self) -> Exception | None:
+        if time.monotonic() >= self._ends_s:
             return QueryTimeoutError(
                 f"the statement ran longer than {self._limits.timeout_ms} ms and was stopped; "
                 "read less, or have the limit raised",
                 timeout_ms=self._limits.timeout_ms,
             )
+        if self._is_abandoned():
+            return QueryCancelledError("the statement was stopped: its client has gone")
+        return None
+
+    def _translate(self, exc: Exception) -> Exception:
+        failures = [streams.failure for streams in self._streams.values() if streams.failure is not None]
+        if self._stopped_by is not None:
+            return self._stopped_by
         if failures:
             return failures[0]
         if isinstance(exc, duckdb.OutOfMemoryException):

@@ -26,7 +26,15 @@ MAX_SQL_BYTES: Final = 1 << 20
 _TABLE_FUNCTIONS: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
 # Functions that look at, write to or run something outside of the statement's rows.
 _REFUSED_FUNCTIONS: Final = frozenset(
-    {"current_setting", "getenv", "getvariable", "json_execute_serialized_sql", "query", "query_table", "write_log"}
+    {
+        "current_setting",
+        "getenv",
+        "getvariable",
+        "json_execute_serialized_sql",
+        "query",
+        "query_table",
+        "write_log",
+    }
 )
 _EXPLAIN: Final = re.compile(r"^\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 
@@ -65,7 +73,9 @@ def parse_statement(sql: str, tables: Collection[str]) -> Statement:
     if is_explain:
         match = _EXPLAIN.match(sql)
         if match is None or match.group(1):
-            raise StatementRefusedError("only EXPLAIN followed by a SELECT may run, without ANALYZE or a comment")
+            raise StatementRefusedError(
+                "only EXPLAIN followed by a SELECT may run, without ANALYZE or a comment"
+            )
         sql = sql[match.end() :]
         kind = _only_statement_type(sql)
     if kind != duckdb.StatementType.SELECT:
@@ -100,7 +110,9 @@ class _Rewriter:
             if kind == "BASE_TABLE":
                 self._table(node, ctes)
             elif kind == "SHOW_REF" and node.get("query") is None:
-                raise StatementRefusedError("only DESCRIBE and SUMMARIZE of a table or SELECT may run, not SHOW")
+                raise StatementRefusedError(
+                    "only DESCRIBE and SUMMARIZE of a table or SELECT may run, not SHOW"
+                )
             elif kind == "TABLE_FUNCTION":
                 name = str(node["function"].get("function_name", "")).lower()
                 if name not in _TABLE_FUNCTIONS:
@@ -117,7 +129,9 @@ class _Rewriter:
         if written.lower() in ctes:
             return
         if node.get("at_clause") is not None:
-            raise StatementRefusedError("AT (VERSION | TIMESTAMP) is not supported yet; read an older cut by its token")
+            raise StatementRefusedError(
+                "AT (VERSION | TIMESTAMP) is not supported yet; read an older cut by its token"
+            )
         name = self._resolve(written)
         self.found.add(name)
         if not node.get("alias"):

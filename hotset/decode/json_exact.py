@@ -132,9 +132,7 @@ def _convert_nested(value: Any, wanted: pa.DataType) -> Any:
                 f"a JSON object cannot be a {wanted}: its keys are strings; use another value format"
             )
         return [(key, _convert_field(item, wanted.item_field)) for key, item in value.items()]
-    raise UnsupportedFormatError(
-        f"JSON has no form for a column of type {wanted}; use another format"
-    )
+    raise UnsupportedFormatError(f"JSON has no form for a column of type {wanted}; use another format")
 
 
 def _kind(value: Any) -> str:

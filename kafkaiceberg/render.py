@@ -1,0 +1,72 @@
+"""Answers and cuts as text for a terminal. It computes nothing and prints nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from federation.engine import Answer
+from federation.receipt import render_receipt
+from federation.take import TakenCut
+
+
+def render_answer(answer: Answer) -> str:
+    """Return the rows as a table, and the receipt of the answer under it.
+
+    Raises:
+        Nothing of its own.
+    """
+    names = answer.rows.schema.names
+    columns = [[_text(value) for value in column.to_pylist()] for column in answer.rows.columns]
+    count = answer.rows.num_rows
+    stages = ", ".join(f"{stage} {ms:.1f}" for stage, ms in answer.stages_ms.items())
+    lines = [
+        _table(names, [list(row) for row in zip(*columns, strict=True)]),
+        f"({count} row{'' if count == 1 else 's'}; milliseconds: {stages})",
+    ]
+    lines.extend(render_receipt(receipt) for receipt in answer.receipts)
+    return "\n".join(lines)
+
+
+def render_cut(taken: TakenCut) -> str:
+    """Return a cut as a table of partitions, and its token.
+
+    Raises:
+        Nothing of its own.
+    """
+    cut = taken.cut
+    lines = [f"{cut.table}: snapshot {cut.snapshot_id}, topic {cut.topic}, {cut.isolation.value}"]
+    held = (
+        {}
+        if taken.bounds is None
+        else {p.partition: p.high_watermark - p.end for p in taken.bounds.partitions}
+    )
+    rows = [
+        [
+            str(n)
+            for n in (
+                r.partition,
+                cut.committed(r.partition),
+                r.start,
+                r.end,
+                r.span,
+                max(0, held[r.partition]),
+            )
+        ]
+        for r in cut.ranges
+    ]
+    lines.append(_table(["partition", "committed", "start", "end", "offsets", "held back"], rows))
+    lines.append(cut.token())
+    return "\n".join(lines)
+
+
+def _table(names: list[str], rows: list[list[str]]) -> str:
+    widths = [max(len(line[i]) for line in [names, *rows]) for i in range(len(names))]
+    rule = ["-" * width for width in widths]
+    padded = [
+        [cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in [names, rule, *rows]
+    ]
+    return "\n".join("  ".join(line).rstrip() for line in padded)
+
+
+def _text(value: Any) -> str:
+    return "NULL" if value is None else str(value)

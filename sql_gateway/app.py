@@ -1,0 +1,189 @@
+"""The routes. Each turns a request into one call of federation, and back.
+
+Everything that can be wrong becomes the one error envelope, with a query id
+that is also in the log. No state is kept between requests: each statement takes
+its own cuts.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, g, jsonify, request
+from werkzeug.exceptions import HTTPException
+
+from federation.config import Config
+from federation.definition import merge_options
+from federation.engine import Answer, run_query
+from federation.options import value_of
+from federation.receipt import build_receipt
+from federation.take import take_cut
+from sql_gateway.errors import (
+    BadRequestError,
+    ForbiddenHostError,
+    NotFoundError,
+    UnauthorizedError,
+    envelope,
+)
+from sql_gateway.protocol import (
+    ARROW_STREAM,
+    JSON,
+    SqlRequest,
+    parse_body,
+    render_arrow,
+    render_json,
+)
+from sql_gateway.settings import GatewaySettings, is_loopback
+
+_log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES = 2 << 20
+
+
+def create_app(config: Config, settings: GatewaySettings) -> Flask:
+    """Return the gateway as a WSGI application.
+
+    Args:
+        config: Tables and their options; only tables named there can be read.
+        settings: Limits, and the token if one is asked for.
+
+    Raises:
+        OptionError: A table's options are malformed.
+    """
+    app = Flask(__name__)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    tables = {name: merge_options(name, {}, config.options_of(name)) for name in config.tables}
+    app.before_request(lambda: _admit(settings))
+    app.register_error_handler(Exception, _answer_error)
+    _add_sql(app, tables, settings)
+    _add_tables(app, tables)
+    app.add_url_rule("/healthz", "healthz", lambda: jsonify(status="ok"))
+    return app
+
+
+def _add_sql(app: Flask, tables: Mapping[str, Mapping[str, str]], settings: GatewaySettings) -> None:
+    def run(wanted: SqlRequest) -> Response:
+        chosen = dict(tables)
+        for name, token in wanted.cuts.items():
+            if name not in tables:
+                raise NotFoundError(f"a cut is given for table {name!r}, which is not registered")
+            chosen[name] = {**tables[name], "cut": token}
+        began_s = time.monotonic()
+        answer = run_query(wanted.sql, chosen, settings.limits, is_abandoned=_is_abandoned())
+        _log_answer(answer, began_s)
+        return _render(answer)
+
+    @app.post("/v1/sql")
+    def post_sql() -> Response:
+        return run(parse_body(request.get_json(force=True, silent=True)))
+
+    @app.get("/v1/sql")
+    def get_sql() -> Response:
+        sql = request.args.get("q")
+        if sql is None:
+            raise BadRequestError("no statement: use /v1/sql?q=SELECT ...")
+        return run(SqlRequest(sql, {}))
+
+
+def _add_tables(app: Flask, tables: Mapping[str, Mapping[str, str]]) -> None:
+    def options(name: str) -> Mapping[str, str]:
+        if name not in tables:
+            raise NotFoundError(f"there is no table {name!r}; /v1/tables lists them")
+        return tables[name]
+
+    @app.get("/v1/tables")
+    def list_tables() -> Response:
+        listed = [{"name": name, "read": value_of(found, "read")} for name, found in sorted(tables.items())]
+        return jsonify(tables=listed)
+
+    @app.get("/v1/tables/<name>")
+    def show_table(name: str) -> Response:
+        taken = take_cut(options(name))
+        columns = [
+            {"name": field.name, "type": str(field.type), "nullable": field.nullable}
+            for field in taken.pinned.arrow_schema
+        ]
+        return jsonify(
+            name=name,
+            topic=taken.cut.topic,
+            snapshot_id=taken.cut.snapshot_id,
+            isolation=taken.cut.isolation.value,
+            columns=columns,
+        )
+
+    @app.get("/v1/tables/<name>/freshness")
+    def show_freshness(name: str) -> Response:
+        taken = take_cut(options(name))
+        receipt = build_receipt(taken, rows_hot=0, rows_cold=0, newest_record_ms=None, stages_ms={}).to_dict()
+        for unread in ("rows_hot", "rows_cold", "newest_record_ms", "newest_age_ms"):
+            del receipt[unread]
+        return jsonify({**receipt, "hot_span": taken.cut.hot_span})
+
+
+def _admit(settings: GatewaySettings) -> None:
+    g.query_id = uuid.uuid4().hex
+    # A page elsewhere can point a name of its own at this address; its requests carry that name.
+    host = urlsplit(f"//{request.host}").hostname or ""
+    if settings.is_loopback and not is_loopback(host):
+        raise ForbiddenHostError(f"this gateway answers for this machine only, not for host {host!r}")
+    if settings.token is None or request.path == "/healthz":
+        return
+    sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if not hmac.compare_digest(sent.encode(), settings.token.encode()):
+        raise UnauthorizedError("send the gateway's token as 'Authorization: Bearer ...'")
+
+
+def _is_abandoned() -> Callable[[], bool]:
+    found: Callable[[], bool] | None = request.environ.get("waitress.client_disconnected")
+    return found or (lambda: False)
+
+
+def _render(answer: Answer) -> Response:
+    wanted = request.accept_mimetypes.best_match([JSON, ARROW_STREAM])
+    if wanted is None:
+        raise BadRequestError(f"answers come as {JSON} or {ARROW_STREAM}; ask for one of them in Accept")
+    if wanted == ARROW_STREAM:
+        return Response(
+            render_arrow(answer, g.query_id),
+            mimetype=ARROW_STREAM,
+            headers={"X-Query-Id": g.query_id},
+        )
+    return Response(render_json(answer, g.query_id), mimetype=JSON, headers={"X-Query-Id": g.query_id})
+
+
+def _log_answer(answer: Answer, began_s: float) -> None:
+    _log.info(
+        "query %s: %d rows in %.0f ms at %s",
+        g.query_id,
+        answer.rows.num_rows,
+        (time.monotonic() - began_s) * 1000,
+        " ".join(f"{receipt.table}={receipt.cut}" for receipt in answer.receipts) or "no table",
+    )
+
+
+def _answer_error(error: Exception) -> tuple[Response, int]:
+    query_id = g.get("query_id", "")
+    if isinstance(error, HTTPException):
+        found = BadRequestError if (error.code or 500) != 404 else NotFoundError
+        body, _ = envelope(found(f"{error.name}: {request.method} {request.path}"), query_id)
+        return _error_response(body, error.code or 500)
+    body, status = envelope(error, query_id)
+    if status == 500:
+        _log.error("query %s failed", query_id, exc_info=error)
+    else:
+        _log.info("query %s: %s", query_id, body["error"]["code"])
+    return _error_response(body, status)
+
+
+def _error_response(body: dict[str, Any], status: int) -> tuple[Response, int]:
+    response = jsonify(body)
+    response.headers["X-Query-Id"] = body["error"]["query_id"]
+    if status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response, status

@@ -1,0 +1,51 @@
+"""Serve the gateway with waitress until the process is told to stop.
+
+Waitress lets a running statement see that its client has gone, which the
+gateway uses to stop it. This file is the only one that listens.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from types import FrameType
+
+from waitress.server import create_server
+
+from federation.config import Config
+from sql_gateway.app import create_app
+from sql_gateway.settings import GatewaySettings
+
+
+def serve(config: Config, settings: GatewaySettings, announce: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Args:
+        config: Tables and their options.
+        settings: Where to listen, and limits.
+        announce: Told the address once connections are accepted.
+
+    Raises:
+        OSError: The address is taken or not ours.
+        OptionError: A table's options are malformed.
+    """
+    server = create_server(
+        create_app(config, settings),
+        host=settings.host,
+        port=settings.port,
+        threads=settings.threads,
+        channel_request_lookahead=1,
+        ident="kafkaiceberg",
+    )
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    announce(f"http://{settings.host}:{settings.port}")
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.close()

@@ -1,0 +1,107 @@
+"""The gateway's settings: the `[gateway]` section of the configuration file.
+
+They are declared in the same form as the options of tables and rendered into
+the same page. A gateway that others can reach must ask for a token; that is
+checked here, before anything listens.
+"""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from federation.engine import Limits
+from federation.errors import OptionError
+from federation.options import Option, parse_option
+from federation.secrets import require_reference, resolve
+
+SETTINGS: Final = (
+    Option("host", "string", "127.0.0.1", "Address to listen on; any but loopback needs a token."),
+    Option("port", "integer", "8765", "Port to listen on."),
+    Option("threads", "integer", "8", "Statements that run at the same time; others wait."),
+    Option(
+        "token",
+        "string",
+        None,
+        "Bearer token that clients must send, as a reference such as `${env:NAME}`.",
+    ),
+    Option("timeoutMs", "integer", "60000", "Milliseconds one statement may take."),
+    Option("maxRows", "integer", "1000000", "Rows one result may have; a larger one is an error."),
+    Option(
+        "maxBytes",
+        "integer",
+        "268435456",
+        "Bytes one result may have as Arrow; a larger one is an error.",
+    ),
+)
+
+_BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """Settled settings. Invariant: without a token, `host` is loopback."""
+
+    host: str
+    port: int
+    threads: int
+    token: str | None = field(repr=False)
+    limits: Limits
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the gateway."""
+        return is_loopback(self.host)
+
+
+def parse_settings(given: Mapping[str, str]) -> GatewaySettings:
+    """Settle the gateway's settings.
+
+    Raises:
+        OptionError: A setting is unknown or malformed, holds a bare secret, or
+            would let strangers in.
+    """
+    for name, value in given.items():
+        if name not in _BY_NAME:
+            near = difflib.get_close_matches(name, _BY_NAME, n=1)
+            hint = f"did you mean {near[0]}" if near else f"there are {', '.join(_BY_NAME)}"
+            raise OptionError(f"there is no gateway setting {name!r}; {hint}", option=name)
+        parse_option(_BY_NAME[name], value)
+    text = {name: given.get(name, setting.default) for name, setting in _BY_NAME.items()}
+    token = text["token"]
+    if token is not None:
+        require_reference("token", token)
+    host = str(text["host"])
+    if token is None and not is_loopback(host):
+        raise OptionError(
+            f"the gateway would listen on {host} for anyone; set 'token' in [gateway], or listen on 127.0.0.1",
+            option="host",
+        )
+    return GatewaySettings(
+        host=host,
+        port=int(str(text["port"])),
+        threads=int(str(text["threads"])),
+        token=None if token is None else resolve({"token": token})["token"],
+        limits=Limits(
+            timeout_ms=int(str(text["timeoutMs"])),
+            max_rows=int(str(text["maxRows"])),
+            max_bytes=int(str(text["maxBytes"])),
+        ),
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Return True if only this machine is meant by a host name or address.
+
+    Raises:
+        Nothing of its own.
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
