@@ -87,7 +87,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         )
     return TableDefinition(
         name=name,
-        catalog_name=value_of(settled, "catalog") or "default",
+        catalog_name=value_of(settled, "catalog.name") or "default",
         catalog_properties=under(settled, "catalog."),
         topic=None if is_plain else topic,
         kafka_properties=kafka,

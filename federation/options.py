@@ -44,7 +44,7 @@ class Option:
 
 OPTIONS: Final = (
     Option("path", "string", None, "The Iceberg table, `namespace.name`; what `load()` takes."),
-    Option("catalog", "string", "default", "Name of the Iceberg catalog, as pyiceberg knows it."),
+    Option("catalog.name", "string", "default", "Name of the Iceberg catalog, as pyiceberg knows it."),
     Option("subscribe", "string", None, "The topic that fills the table.", may_be_table_property=True),
     Option("valueFormat", "string", "json", "How record values are encoded.", FORMATS, True),
     Option(

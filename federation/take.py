@@ -107,7 +107,9 @@ def resume_cut(options: Mapping[str, str], cut: Cut) -> TakenCut:
 
 def _pin(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
     # The catalog has to be known before the table's own properties can be.
-    catalog = open_catalog(value_of(options, "catalog") or "default", resolve(under(options, "catalog.")))
+    catalog = open_catalog(
+        value_of(options, "catalog.name") or "default", resolve(under(options, "catalog."))
+    )
     snapshot_id, ref = options.get("snapshot-id"), options.get("branch") or options.get("tag")
     pinned = pin(catalog, options["path"], snapshot_id=int(snapshot_id) if snapshot_id else None, ref=ref)
     return pinned, define(options, pinned.properties)

@@ -69,6 +69,7 @@ def create_app(config: Config, settings: GatewaySettings) -> Flask:
 
 def _add_sql(app: Flask, tables: Mapping[str, Mapping[str, str]], settings: GatewaySettings) -> None:
     def run(wanted: SqlRequest) -> Response:
+        media_type = _wanted_type()
         chosen = dict(tables)
         for name, token in wanted.cuts.items():
             if name not in tables:
@@ -77,7 +78,7 @@ def _add_sql(app: Flask, tables: Mapping[str, Mapping[str, str]], settings: Gate
         began_s = time.monotonic()
         answer = run_query(wanted.sql, chosen, settings.limits, is_abandoned=_is_abandoned())
         _log_answer(answer, began_s)
-        return _render(answer)
+        return _render(answer, media_type)
 
     @app.post("/v1/sql")
     def post_sql() -> Response:
@@ -144,17 +145,18 @@ def _is_abandoned() -> Callable[[], bool]:
     return found or (lambda: False)
 
 
-def _render(answer: Answer) -> Response:
+def _wanted_type() -> str:
+    if "Accept" not in request.headers:
+        return JSON
     wanted = request.accept_mimetypes.best_match([JSON, ARROW_STREAM])
     if wanted is None:
         raise BadRequestError(f"answers come as {JSON} or {ARROW_STREAM}; ask for one of them in Accept")
-    if wanted == ARROW_STREAM:
-        return Response(
-            render_arrow(answer, g.query_id),
-            mimetype=ARROW_STREAM,
-            headers={"X-Query-Id": g.query_id},
-        )
-    return Response(render_json(answer, g.query_id), mimetype=JSON, headers={"X-Query-Id": g.query_id})
+    return wanted
+
+
+def _render(answer: Answer, wanted: str) -> Response:
+    body = render_arrow(answer, g.query_id) if wanted == ARROW_STREAM else render_json(answer, g.query_id)
+    return Response(body, mimetype=wanted, headers={"X-Query-Id": g.query_id})
 
 
 def _log_answer(answer: Answer, began_s: float) -> None:

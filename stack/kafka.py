@@ -193,7 +193,7 @@ class KafkaBroker:
         cluster_id = base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=")
         tool = self._java(
             "kafka.tools.StorageTool", "format", "--ignore-formatted", "--standalone",
-            "--cluster-id", cluster_id, "--config", str(self.directory / "server.properties"),
+            f"--cluster-id={cluster_id}", "--config", str(self.directory / "server.properties"),
         )  # fmt: skip
         with tool:
             if tool.wait(deadline_s) != 0:
