@@ -31,10 +31,8 @@ def is_complete(table: Table, snapshot: Snapshot | None) -> bool:
     Raises:
         Nothing of its own.
     """
-    last = None
-    for last in walk_parents(table, snapshot):
-        pass
-    return last is None or last.parent_snapshot_id is None
+    walked = list(walk_parents(table, snapshot))
+    return not walked or walked[-1].parent_snapshot_id is None
 
 
 def summary_value(snapshot: Snapshot, key: str) -> str | None:

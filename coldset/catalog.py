@@ -92,8 +92,9 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
     return _open(os.getpid(), name, tuple(sorted(properties.items())))
 
 
+# By process id: connections do not survive a fork.
 @functools.lru_cache(maxsize=64)
-def _open(pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
+def _open(_pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
     try:
         return load_catalog(name, **dict(items))
     except Exception as exc:

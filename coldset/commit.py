@@ -59,15 +59,15 @@ def commit_append(
     """
     for attempt in range(_ATTEMPTS):
         table = load_table(catalog, identifier)
-        landed = _find(table, commit_id)
+        landed = _find(table, commit_id) if attempt else None
         if landed is not None:
             return landed  # an attempt that was reported as failed had landed
         fence(PinnedTable(identifier, table, table.current_snapshot(), table.schema()))
         try:
             return _attempt(table, files, {**summary, COMMIT_ID: commit_id})
         except CommitFailedException:
-            time.sleep(random.uniform(0, 0.05 * 2**attempt))
-        except Exception as exc:
+            time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 - spreads attempts, no secret
+        except Exception as exc:  # noqa: BLE001 - any of them may hide a commit that landed
             return _outcome(catalog, identifier, commit_id, exc)
     raise CommitConflictError(
         f"table {identifier!r} was committed to by others at each of {_ATTEMPTS} attempts; nothing of this "
@@ -80,10 +80,11 @@ def _attempt(table: Table, files: Sequence[DataFile], summary: dict[str, str]) -
     # An attempt is one attempt: the table's own retry setting would rebase past the fence.
     once = {**table.metadata.properties, "commit.retry.num-retries": "0"}
     table.metadata = table.metadata.model_copy(update={"properties": once})
-    with table.transaction() as transaction:
-        with transaction.update_snapshot(snapshot_properties=summary).fast_append() as append:
-            for file in files:
-                append.append_data_file(file)
+    transaction = table.transaction()
+    with transaction.update_snapshot(snapshot_properties=summary).fast_append() as append:
+        for file in files:
+            append.append_data_file(file)
+    transaction.commit_transaction()
     snapshot = table.current_snapshot()
     assert snapshot is not None
     return snapshot.snapshot_id

@@ -56,7 +56,7 @@ def _scan(task: ColdTask, names: tuple[str, ...], io: FileIO) -> Iterator[pa.Rec
         except (OSError, pa.ArrowInvalid, ValueError) as exc:
             raise ColdReadError(
                 f"file {file.file.file_path} of snapshot {task.snapshot_id} of table {task.identifier!r} "
-                f"could not be read: {type(exc).__name__}: {exc}; ask again: a new cut uses the newest snapshot",
+                f"could not be read: {type(exc).__name__}: {exc}; ask again: a new cut takes the newest one",
                 table=task.identifier,
                 snapshot_id=task.snapshot_id,
                 file=file.file.file_path,

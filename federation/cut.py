@@ -18,7 +18,7 @@ from federation.boundary.committed import CommittedOffsets
 from federation.errors import CutTokenError, OffsetGapError, OffsetOverlapError, TopicReplacedError
 from hotset.offsets import Isolation, LogBounds, OffsetRange, PartitionBounds
 
-_TOKEN_PREFIX: Final = "kic1."
+_PREFIX: Final = "kic1."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Cut:
             "g": [[r.partition, r.start, r.end] for r in self.gaps],
         }
         packed = zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 9)
-        return _TOKEN_PREFIX + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+        return _PREFIX + base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
     @classmethod
     def from_token(cls, token: str) -> Cut:
@@ -96,10 +96,10 @@ class Cut:
         Raises:
             CutTokenError: It is no cut token of this version.
         """
-        body = token.removeprefix(_TOKEN_PREFIX)
+        body = token.removeprefix(_PREFIX)
         try:
             if body == token:
-                raise ValueError(f"it does not begin with {_TOKEN_PREFIX}")
+                raise ValueError(f"it does not begin with {_PREFIX}")
             packed = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
             inflater = zlib.decompressobj()
             document = json.loads(inflater.decompress(packed, 1 << 22))
@@ -229,7 +229,8 @@ def _gap(facts: SnapshotFacts, bounds: LogBounds, gaps: list[OffsetRange]) -> Of
     listed = ", ".join(str(gap) for gap in gaps)
     return OffsetGapError(
         f"records of topic {bounds.topic!r} are in neither Kafka nor snapshot {facts.snapshot_id} of table "
-        f"{facts.table!r}: {listed} (partition[start,end)); retention removed them before they were committed; "
+        f"{facts.table!r}: {listed} (partition[start,end)); retention removed them before they were "
+        "committed; "
         "set failOnDataLoss=false to accept the gap, which the receipt will name",
         table=facts.table,
         topic=bounds.topic,
@@ -247,7 +248,8 @@ def _overlap(
     else:
         advice = "the log was truncated, or the topic is not the table's"
     return OffsetOverlapError(
-        f"table {facts.table!r} (snapshot {facts.snapshot_id}) reaches to offset {claimed} of topic {bounds.topic!r} "
+        f"table {facts.table!r} (snapshot {facts.snapshot_id}) reaches to offset {claimed} of topic "
+        f"{bounds.topic!r} "
         f"partition {found.partition}, but the log can be read to {found.end} only; {advice}",
         table=facts.table,
         topic=bounds.topic,

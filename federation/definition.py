@@ -50,7 +50,7 @@ def merge_options(name: str, read: Mapping[str, str], file: Mapping[str, str]) -
     """
     merged = {**check_options(file), **check_options(read)}
     if merged.get("path", name) != name:
-        raise OptionError(f"option 'path' says {merged['path']!r}, but the table is {name!r}", option="path")
+        raise OptionError(f"option path says {merged['path']!r}, and the table is {name!r}", option="path")
     return {**merged, "path": name}
 
 
@@ -70,7 +70,8 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
     topic = settled.get("subscribe")
     if not is_plain and topic is None:
         raise OptionError(
-            f"table {name!r} has no topic; set option 'subscribe', or table property 'kafkaiceberg.subscribe', "
+            f"table {name!r} has no topic; set option 'subscribe', or table property "
+            "'kafkaiceberg.subscribe', "
             "or read=cold for a plain table",
             option="subscribe",
         )
@@ -82,7 +83,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
     kafka = under(settled, "kafka.")
     if not is_plain and "bootstrap.servers" not in kafka:
         raise OptionError(
-            f"table {name!r} has no option 'kafka.bootstrap.servers'; set it to host:port of one or more brokers",
+            f"table {name!r} has no option 'kafka.bootstrap.servers'; set it to host:port of a broker",
             option="kafka.bootstrap.servers",
         )
     return TableDefinition(

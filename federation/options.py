@@ -46,14 +46,16 @@ OPTIONS: Final = (
     Option("path", "string", None, "The Iceberg table, `namespace.name`; what `load()` takes."),
     Option("catalog.name", "string", "default", "Name of the Iceberg catalog, as pyiceberg knows it."),
     Option("subscribe", "string", None, "The topic that fills the table.", may_be_table_property=True),
-    Option("valueFormat", "string", "json", "How record values are encoded.", FORMATS, True),
+    Option(
+        "valueFormat", "string", "json", "How record values are encoded.", FORMATS, may_be_table_property=True
+    ),
     Option(
         "kafka.isolation.level",
         "string",
         Isolation.READ_COMMITTED.value,
         "Which transactional records are visible; must be what the table is written with.",
         tuple(level.value for level in Isolation),
-        True,
+        may_be_table_property=True,
     ),
     Option(
         "read",

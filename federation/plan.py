@@ -53,7 +53,8 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
     limit = definition.max_hot_records
     if limit is not None and cut.hot_span > limit:
         raise HotBudgetError(
-            f"the hot ranges of table {cut.table!r} span {cut.hot_span} offsets, more than maxHotRecords={limit}; "
+            f"the hot ranges of table {cut.table!r} span {cut.hot_span} offsets, more than "
+            f"maxHotRecords={limit}; "
             "freeze more often, or raise the limit",
             table=cut.table,
             span=cut.hot_span,

@@ -145,7 +145,8 @@ def render_receipt(receipt: TableReceipt) -> str:
     """
     age = "none hot" if receipt.newest_age_ms is None else f"{receipt.newest_age_ms} ms old"
     lines = [
-        f"{receipt.table}: snapshot {receipt.snapshot_id}, {receipt.rows_cold} cold + {receipt.rows_hot} hot rows, "
+        f"{receipt.table}: snapshot {receipt.snapshot_id}, {receipt.rows_cold} cold + "
+        f"{receipt.rows_hot} hot rows, "
         f"newest record {age}"
     ]
     for p in receipt.partitions:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -57,9 +58,7 @@ def resolve(properties: Mapping[str, str]) -> dict[str, str]:
     Raises:
         OptionError: A reference names nothing that is there.
     """
-    return {
-        key: _REFERENCE.sub(lambda match: _look_up(key, match), value) for key, value in properties.items()
-    }
+    return {key: _REFERENCE.sub(partial(_look_up, key), value) for key, value in properties.items()}
 
 
 def _look_up(key: str, match: re.Match[str]) -> str:

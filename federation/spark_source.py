@@ -119,7 +119,8 @@ def spark_schema(schema: pa.Schema) -> StructType:
     for field in schema:
         if pa.types.is_time(field.type):
             raise OptionError(
-                f"column {field.name!r} is a time of day, which Spark cannot read; leave it out with 'columns'",
+                f"column {field.name!r} is a time of day, which Spark cannot read; leave it out with "
+                "'columns'",
                 column=field.name,
             )
     return from_arrow_schema(pa.schema([_relaxed(field) for field in schema]))
@@ -132,8 +133,10 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
         Nothing of its own.
     """
     # Since Spark 4.2 the zone is an argument; before, it is always UTC.
-    takes_zone = "timezone" in inspect.signature(to_arrow_schema).parameters
-    return to_arrow_schema(schema, **({"timezone": "UTC"} if takes_zone else {}))
+    arguments: dict[str, Any] = {}
+    if "timezone" in inspect.signature(to_arrow_schema).parameters:
+        arguments["timezone"] = "UTC"
+    return to_arrow_schema(schema, **arguments)
 
 
 def conform(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
@@ -149,4 +152,4 @@ def conform(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
 def _relaxed(field: pa.Field) -> pa.Field:
     if pa.types.is_fixed_size_binary(field.type):
         return pa.field(field.name, pa.binary(), nullable=True)
-    return field.with_nullable(True)
+    return pa.field(field.name, field.type, nullable=True)

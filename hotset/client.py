@@ -73,10 +73,10 @@ _CODES: Final[Mapping[type[HotsetError], tuple[str, ...]]] = {
 }
 _BY_CODE: Final = {getattr(KafkaError, name): cls for cls, names in _CODES.items() for name in names}
 
-LATEST: Final = _OffsetSpec.latest()
-EARLIEST: Final = _OffsetSpec.earliest()
+LATEST: Final[Any] = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
+EARLIEST: Final[Any] = _OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 
-PARTITION_EOF: Final[int] = KafkaError._PARTITION_EOF
+PARTITION_EOF: Final[int] = KafkaError._PARTITION_EOF  # noqa: SLF001 - librdkafka names its own codes with a dash
 TRANSIENT: Final = frozenset(getattr(KafkaError, name) for name in _CODES[KafkaUnavailableError])
 
 
@@ -256,8 +256,9 @@ def connect(properties: Mapping[str, str]) -> KafkaClient:
     return _connect(os.getpid(), tuple(sorted(check_properties(properties).items())))
 
 
+# By process id: librdkafka's handles do not survive a fork, and must not even be destroyed in a child.
 @functools.lru_cache(maxsize=64)
-def _connect(pid: int, items: tuple[tuple[str, str], ...]) -> KafkaClient:
+def _connect(_pid: int, items: tuple[tuple[str, str], ...]) -> KafkaClient:
     trouble = _LastError()
     settings = {
         "client.id": "kafkaiceberg",

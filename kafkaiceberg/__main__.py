@@ -65,8 +65,10 @@ def _report(exc: Any) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kafkaiceberg",
-        description="Query a Kafka topic and the Iceberg table it fills as one table, each record exactly once.",
-        epilog="Tables and options come from kafkaiceberg.toml in the working directory, or the file named by "
+        description="Query a Kafka topic and the Iceberg table it fills as one table, each record "
+        "exactly once.",
+        epilog="Tables and options come from kafkaiceberg.toml in the working directory, or the file "
+        "named by "
         "KAFKAICEBERG_CONFIG or --config. OPTIONS.md lists all options.",
     )
     parser.add_argument("--config", metavar="FILE", help="the configuration file")
@@ -95,7 +97,8 @@ def _add_query(commands: Any) -> None:
     query = commands.add_parser(
         "query",
         help="run one SELECT",
-        description="Run one SELECT over the tables of the configuration file and print the rows, with the receipt "
+        description="Run one SELECT over the tables of the configuration file and print the rows, "
+        "with the receipt "
         "of the answer under them. Example: kafkaiceberg query 'SELECT count(*) FROM lake.orders'",
     )
     query.add_argument("sql", help="the statement")
@@ -114,7 +117,8 @@ def _add_cut(commands: Any) -> None:
     cut = commands.add_parser(
         "cut",
         help="take the cut of a table",
-        description="Take the cut of a table now: what the snapshot holds, what Kafka holds beyond it, and the token "
+        description="Take the cut of a table now: what the snapshot holds, what Kafka holds beyond "
+        "it, and the token "
         "with which exactly this can be read again.",
     )
     cut.add_argument("table", help="namespace.name")
@@ -127,7 +131,8 @@ def _add_freeze(commands: Any) -> None:
     freeze = commands.add_parser(
         "freeze",
         help="move hot records into the table",
-        description="Move the records that are hot now into the table with one commit, on Spark; with --every, again "
+        description="Move the records that are hot now into the table with one commit, on Spark; "
+        "with --every, again "
         "and again. Any number of these may run: each record lands once.",
     )
     freeze.add_argument("table", help="namespace.name")

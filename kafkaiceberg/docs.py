@@ -43,11 +43,16 @@ def error_classes() -> list[Any]:
         Nothing of its own.
     """
     found: list[Any] = [cls for root in _ROOTS for cls in _below(root)]
-    return sorted(found, key=lambda cls: str(cls.code))
+    return sorted(found, key=_code)
 
 
-def _below(root: type) -> Iterator[type]:
-    for cls in root.__subclasses__():
+def _code(cls: Any) -> str:
+    return str(cls.code)
+
+
+def _below(root: type) -> Iterator[Any]:
+    below: list[type] = root.__subclasses__()
+    for cls in below:
         yield cls
         yield from _below(cls)
 
@@ -59,8 +64,10 @@ def _options_page() -> str:
         "Rendered from the code by `make docs`.",
         "",
         "Options of a table are given as Spark options, in `kafkaiceberg.toml` (`[defaults]` and",
-        '`[tables."namespace.name"]`), with `-o name=value` on the command line, and, where the last column says so,',
-        "as the Iceberg table property `kafkaiceberg.<name>`. A read option wins over the file, the file over the",
+        '`[tables."namespace.name"]`), with `-o name=value` on the command line, and, where the last',
+        "column says so,",
+        "as the Iceberg table property `kafkaiceberg.<name>`. A read option wins over the file, the",
+        "file over the",
         "table property. Names compare without case. An unknown option is an error.",
         "",
         "Secrets are references, `${env:NAME}` or `${file:/path}`, resolved in the process that connects.",
@@ -98,7 +105,8 @@ def _errors_page() -> str:
         "",
         "Rendered from the code by `make docs`.",
         "",
-        "`code` is stable. `kind` says whose problem it is: the `user`'s (HTTP 400), something `external` in the way",
+        "`code` is stable. `kind` says whose problem it is: the `user`'s (HTTP 400), something",
+        "`external` in the way",
         "(503), or `internal`, ours (500). A `retriable` error may go away if the same is asked again.",
         "",
         "| code | kind | retriable | meaning | class |",

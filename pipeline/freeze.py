@@ -189,7 +189,8 @@ def require_boundary(cut: Cut, pinned: PinnedTable) -> None:
     moved = [p for p in sorted({*held, *committed.next_offset}) if committed.of(p) != held.get(p, 0)]
     if moved or (committed.topic_id not in (None, cut.topic_id)):
         raise FencedError(
-            f"another commit moved the boundary of table {cut.table!r} (partitions {moved}) since this freeze "
+            f"another commit moved the boundary of table {cut.table!r} (partitions {moved}) since "
+            "this freeze "
             "took its cut; nothing of this freeze is in the table; the next freeze goes on from there",
             table=cut.table,
             partitions=moved,

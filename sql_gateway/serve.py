@@ -38,7 +38,7 @@ def serve(config: Config, settings: GatewaySettings, announce: Callable[[str], N
         ident="kafkaiceberg",
     )
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)

@@ -77,7 +77,8 @@ def parse_settings(given: Mapping[str, str]) -> GatewaySettings:
     host = str(text["host"])
     if token is None and not is_loopback(host):
         raise OptionError(
-            f"the gateway would listen on {host} for anyone; set 'token' in [gateway], or listen on 127.0.0.1",
+            f"the gateway would listen on {host} for anyone; set 'token' in [gateway], or listen on "
+            "127.0.0.1",
             option="host",
         )
     return GatewaySettings(

@@ -176,7 +176,8 @@ class _Execution:
             size_bytes += batch.nbytes
             if rows > self._limits.max_rows or size_bytes > self._limits.max_bytes:
                 raise ResultTooLargeError(
-                    f"the result has more than {self._limits.max_rows} rows or {self._limits.max_bytes} bytes; "
+                    f"the result has more than {self._limits.max_rows} rows or "
+                    f"{self._limits.max_bytes} bytes; "
                     "add a LIMIT, aggregate, or have the limit raised",
                     max_rows=self._limits.max_rows,
                     max_bytes=self._limits.max_bytes,

@@ -134,5 +134,5 @@ def widen(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         batch.column(field.name) if field.name in present else pa.nulls(batch.num_rows, field.type)
         for field in schema
     ]
-    nullable = pa.schema([field.with_nullable(True) for field in schema])
+    nullable = pa.schema([pa.field(field.name, field.type, nullable=True) for field in schema])
     return pa.RecordBatch.from_arrays(arrays, schema=nullable)

@@ -29,7 +29,7 @@ _LOCKED: Final = {
 }
 
 
-class _NotHere(Exception):
+class _NotHereError(Exception):
     """This path does not take the batch; the exact one has to."""
 
 
@@ -44,7 +44,7 @@ def decode_json(raw: pa.RecordBatch, schema: pa.Schema, *, topic: str) -> pa.Rec
     """
     try:
         return _decode_columns(raw.column("value"), schema)
-    except (_NotHere, pa.ArrowInvalid, pa.ArrowNotImplementedError, duckdb.Error):
+    except (_NotHereError, pa.ArrowInvalid, pa.ArrowNotImplementedError, duckdb.Error):
         return decode_exactly(raw, schema, topic=topic)
 
 
@@ -52,20 +52,20 @@ def _decode_columns(values: pa.BinaryArray, schema: pa.Schema) -> pa.RecordBatch
     if len(values) == 0:
         return pa.RecordBatch.from_pylist([], schema=schema)
     if values.null_count or len({name.lower() for name in schema.names}) < len(schema.names):
-        raise _NotHere
+        raise _NotHereError
     text = values.cast(pa.string())
     # from_json turns any other valid document into a row of nulls.
     if not pc.all(pc.starts_with(pc.ascii_ltrim(text, " \t\r\n"), "{")).as_py():
-        raise _NotHere
+        raise _NotHereError
     # The parser forgives a trailing comma; inside a string the exact path will, too.
     if pc.any(pc.match_substring_regex(text, r",[ \t\r\n]*[}\]]")).as_py():
-        raise _NotHere
+        raise _NotHereError
     tokens = _parse(text, schema.names)
     arrays = []
     for name, field in zip(schema.names, schema, strict=True):
         column = _typed(tokens.column(name).combine_chunks().cast(pa.string()), field.type)
         if column.null_count and not field.nullable:
-            raise _NotHere
+            raise _NotHereError
         arrays.append(column)
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * len(values), pa.struct([])))
@@ -83,7 +83,7 @@ def _parse(text: pa.StringArray, names: list[str]) -> pa.Table:
     finally:
         connection.unregister("records")
     if tokens.num_rows != len(text):
-        raise _NotHere
+        raise _NotHereError
     return tokens
 
 
@@ -108,12 +108,12 @@ def _typed(tokens: pa.StringArray, wanted: pa.DataType) -> pa.Array:
     for matches, convert in _CONVERTERS:
         if matches(wanted):
             return convert(tokens, wanted)
-    raise _NotHere
+    raise _NotHereError
 
 
-def _boolean(tokens: pa.StringArray, wanted: pa.DataType) -> pa.Array:
+def _boolean(tokens: pa.StringArray, _wanted: pa.DataType) -> pa.Array:
     if not pc.all(pc.is_in(tokens.drop_null(), pa.array(["true", "false"]))).as_py():
-        raise _NotHere
+        raise _NotHereError
     return pc.equal(tokens, "true")
 
 
@@ -124,24 +124,24 @@ def _integer(tokens: pa.StringArray, wanted: pa.DataType) -> pa.Array:
 def _floating(tokens: pa.StringArray, wanted: pa.DataType) -> pa.Array:
     numbers = tokens.cast(pa.float64())
     if not pc.all(pc.is_finite(numbers)).as_py():
-        raise _NotHere
+        raise _NotHereError
     return numbers.cast(wanted)
 
 
 def _unquoted(tokens: pa.StringArray) -> pa.StringArray:
     present = tokens.drop_null()
     if not pc.all(pc.starts_with(present, '"')).as_py():
-        raise _NotHere
+        raise _NotHereError
     if not pc.any(pc.match_substring(present, "\\")).as_py():
         return pc.utf8_slice_codeunits(tokens, 1, -1)
     return pa.array([None if t is None else json.loads(t) for t in tokens.to_pylist()], pa.string())
 
 
-def _string(tokens: pa.StringArray, wanted: pa.DataType) -> pa.Array:
+def _string(tokens: pa.StringArray, _wanted: pa.DataType) -> pa.Array:
     try:
         return _unquoted(tokens)
     except UnicodeEncodeError:
-        raise _NotHere from None
+        raise _NotHereError from None
 
 
 def _parsed(tokens: pa.StringArray, wanted: pa.DataType) -> pa.Array:

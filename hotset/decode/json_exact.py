@@ -32,7 +32,7 @@ import pyarrow as pa
 from hotset.errors import DecodeError, UnsupportedFormatError
 
 
-class _Misfit(Exception):
+class _MisfitError(Exception):
     """A value does not fit; the text says why."""
 
 
@@ -50,7 +50,7 @@ def decode_exactly(raw: pa.RecordBatch, schema: pa.Schema, *, topic: str) -> pa.
             record = _parse(value)
             for column, field in zip(columns, schema, strict=True):
                 column.append(_convert_field(record.get(field.name), field))
-        except _Misfit as exc:
+        except _MisfitError as exc:
             partition = raw.column("partition")[row].as_py()
             offset = raw.column("offset")[row].as_py()
             raise DecodeError(
@@ -73,29 +73,29 @@ def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parse(value: bytes | None) -> dict[str, Any]:
     if value is None:
-        raise _Misfit("its value is null (a tombstone), and the table has no rule for deletes")
+        raise _MisfitError("its value is null (a tombstone), and the table has no rule for deletes")
     try:
         record = json.loads(value.decode(), parse_float=Decimal, object_pairs_hook=_first_wins)
     except UnicodeDecodeError as exc:
-        raise _Misfit(f"its value is not UTF-8 (byte {exc.start})") from None
+        raise _MisfitError(f"its value is not UTF-8 (byte {exc.start})") from None
     except RecursionError:
-        raise _Misfit("its value is nested too deeply") from None
+        raise _MisfitError("its value is nested too deeply") from None
     except ValueError as exc:
-        raise _Misfit(f"its value is not one JSON document ({exc})") from None
+        raise _MisfitError(f"its value is not one JSON document ({exc})") from None
     if not isinstance(record, dict):
-        raise _Misfit(f"its value is {_kind(record)}, not a JSON object")
+        raise _MisfitError(f"its value is {_kind(record)}, not a JSON object")
     return record
 
 
 def _convert_field(value: Any, field: pa.Field) -> Any:
     if value is None:
         if not field.nullable:
-            raise _Misfit(f"column {field.name!r} is required, and is absent or null")
+            raise _MisfitError(f"column {field.name!r} is required, and is absent or null")
         return None
     try:
         return _convert(value, field.type)
-    except _Misfit as exc:
-        raise _Misfit(f"column {field.name!r} {exc}") from None
+    except _MisfitError as exc:
+        raise _MisfitError(f"column {field.name!r} {exc}") from None
 
 
 def _convert(value: Any, wanted: pa.DataType) -> Any:
@@ -148,7 +148,7 @@ def _kind(value: Any) -> str:
 
 def _expect(value: Any, cls: type, wanted: pa.DataType) -> Any:
     if not isinstance(value, cls):
-        raise _Misfit(f"wants {wanted}, and holds {_kind(value)}")
+        raise _MisfitError(f"wants {wanted}, and holds {_kind(value)}")
     return value
 
 
@@ -159,10 +159,10 @@ def _is_integer(value: Any) -> bool:
 def _integer(value: Any, wanted: pa.DataType) -> int:
     if not _is_integer(value):
         what = "a number with fraction or exponent" if isinstance(value, Decimal) else _kind(value)
-        raise _Misfit(f"wants {wanted}, and holds {what}")
+        raise _MisfitError(f"wants {wanted}, and holds {what}")
     limit = 1 << (wanted.bit_width - 1)
     if not -limit <= value < limit:
-        raise _Misfit(f"wants {wanted}, and holds a number outside its range")
+        raise _MisfitError(f"wants {wanted}, and holds a number outside its range")
     return int(value)
 
 
@@ -170,30 +170,30 @@ def _floating(value: Any, wanted: pa.DataType) -> float:
     if isinstance(value, float):
         return value  # NaN, Infinity or -Infinity: parse_float made every other number a Decimal
     if not isinstance(value, Decimal) and not _is_integer(value):
-        raise _Misfit(f"wants {wanted}, and holds {_kind(value)}")
+        raise _MisfitError(f"wants {wanted}, and holds {_kind(value)}")
     try:
         number = float(value)
     except OverflowError:
         number = float("inf")
     if number in (float("inf"), float("-inf")):
-        raise _Misfit(f"wants {wanted}, and holds a number outside its range")
+        raise _MisfitError(f"wants {wanted}, and holds a number outside its range")
     return number
 
 
 def _decimal(value: Any, wanted: pa.DataType) -> Decimal:
     if isinstance(value, bool | float) or not isinstance(value, str | int | Decimal):
-        raise _Misfit(f"wants {wanted}, and holds {_kind(value)}")
+        raise _MisfitError(f"wants {wanted}, and holds {_kind(value)}")
     with localcontext(prec=100) as context:
         context.traps[InvalidOperation] = True
         try:
             number = Decimal(value)
             scaled = number.quantize(Decimal(1).scaleb(-wanted.scale))
         except InvalidOperation:
-            raise _Misfit(f"wants {wanted}, and holds what is no decimal number") from None
+            raise _MisfitError(f"wants {wanted}, and holds what is no decimal number") from None
         if not number.is_finite() or scaled != number:
-            raise _Misfit(f"wants {wanted}, and holds a number that would have to be rounded")
+            raise _MisfitError(f"wants {wanted}, and holds a number that would have to be rounded")
         if len(scaled.as_tuple().digits) > wanted.precision:
-            raise _Misfit(f"wants {wanted}, and holds a number outside its range")
+            raise _MisfitError(f"wants {wanted}, and holds a number outside its range")
     return scaled
 
 
@@ -202,7 +202,7 @@ def _string(value: Any, wanted: pa.DataType) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _Misfit(f"wants {wanted}, and holds a lone surrogate") from None
+        raise _MisfitError(f"wants {wanted}, and holds a lone surrogate") from None
     return text
 
 
@@ -210,9 +210,9 @@ def _binary(value: Any, wanted: pa.DataType) -> bytes:
     try:
         data = base64.b64decode(_string(value, wanted), validate=True)
     except (binascii.Error, ValueError):
-        raise _Misfit(f"wants {wanted}, and holds a string that is not base64") from None
+        raise _MisfitError(f"wants {wanted}, and holds a string that is not base64") from None
     if pa.types.is_fixed_size_binary(wanted) and len(data) != wanted.byte_width:
-        raise _Misfit(f"wants {wanted}, and holds {len(data)} bytes")
+        raise _MisfitError(f"wants {wanted}, and holds {len(data)} bytes")
     return data
 
 
@@ -220,4 +220,4 @@ def _arrow_cast(value: Any, source: pa.DataType, wanted: pa.DataType) -> Any:
     try:
         return pa.array([value], source).cast(wanted)[0].as_py()
     except (pa.ArrowInvalid, OverflowError):
-        raise _Misfit(f"wants {wanted}, and holds a value that is none") from None
+        raise _MisfitError(f"wants {wanted}, and holds a value that is none") from None
