@@ -1,0 +1,219 @@
+"""The vocabulary of tests: topics, tables, records and commits, each made by one call.
+
+Tests read as what happened to a table, so everything that is only plumbing (admin clients, catalog
+properties, waiting for the broker) is here. Commits go through `pipeline.freeze.commit`, the real one;
+only the reading and writing of files is done in this process instead of on Spark's executors.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import KafkaException, Producer, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from pyiceberg.catalog import Catalog
+from pyiceberg.table import Table
+
+from coldset import open_catalog, write_files, writer_metadata
+from federation import open_table
+from federation.config import Config
+from federation.definition import merge_options
+from federation.engine import Answer, run_query
+from federation.plan import answer_schema, plan_hot
+from federation.read import read_split
+from federation.secrets import resolve
+from federation.table import FederatedTable
+from federation.take import TakenCut, take_cut
+from hotset.offsets import OffsetRange
+from pipeline.freeze import Staged, commit
+
+HANG_S = 60.0
+
+# What the journal's producers send: a record says who it is.
+EVENTS = pa.schema(
+    [
+        pa.field("producer", pa.string(), nullable=False),
+        pa.field("seq", pa.int64(), nullable=False),
+        pa.field("txn", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Lake:
+    """One federated table: its catalog, its Iceberg table and its topic."""
+
+    bootstrap: str
+    directory: Path
+    table: str
+    topic: str
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def catalog_properties(self) -> dict[str, str]:
+        return {
+            "type": "sql",
+            "uri": f"sqlite:///{self.directory}/catalog.db",
+            "warehouse": self.directory.as_uri(),
+        }
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Read options that name everything; what `load()` and `open_table` take."""
+        return {
+            "kafka.bootstrap.servers": self.bootstrap,
+            "subscribe": self.topic,
+            "catalog.name": "lake",
+            **{f"catalog.{key}": value for key, value in self.catalog_properties.items()},
+            **self.extra,
+        }
+
+    @property
+    def catalog(self) -> Catalog:
+        return open_catalog("lake", self.catalog_properties)
+
+    def load(self) -> Table:
+        """The Iceberg table as the catalog has it now."""
+        return self.catalog.load_table(self.table)
+
+    def merged(self, **options: str) -> dict[str, str]:
+        return merge_options(self.table, {**self.options, **options}, {})
+
+    def open(self, **options: str) -> FederatedTable:
+        return open_table(self.table, {**self.options, **options}, config=Config())
+
+    def sql(self, statement: str, **options: str) -> Answer:
+        return run_query(statement, {self.table: self.merged(**options)})
+
+    def having(self, **options: str) -> Lake:
+        """The same lake with other read options in everything it does."""
+        return replace(self, extra={**self.extra, **options})
+
+
+def unique(prefix: str) -> str:
+    return f"{prefix}_{uuid.uuid4().hex[:12]}"
+
+
+def admin(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+
+
+def make_topic(bootstrap: str, name: str, *, partitions: int = 2, **config: str) -> str:
+    client = admin(bootstrap)
+    settings = {key.replace("_", "."): value for key, value in config.items()}
+
+    def is_made() -> bool:
+        try:
+            client.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(HANG_S)
+            return True
+        except KafkaException:
+            return False  # its earlier namesake is still being deleted
+
+    wait_until(is_made, f"topic {name} to be made")
+    wait_until(lambda: _partitions(client, name) == partitions, f"topic {name} to be seen")
+    return name
+
+
+def delete_topic(bootstrap: str, name: str) -> None:
+    client = admin(bootstrap)
+    client.delete_topics([name])[name].result(HANG_S)
+    wait_until(lambda: _partitions(client, name) is None, f"topic {name} to be gone")
+
+
+def add_partitions(bootstrap: str, topic: str, total: int) -> None:
+    client = admin(bootstrap)
+    client.create_partitions([NewPartitions(topic, total)])[topic].result(HANG_S)
+    wait_until(lambda: _partitions(client, topic) == total, f"topic {topic} to have {total} partitions")
+
+
+def delete_records(bootstrap: str, topic: str, before: Mapping[int, int]) -> None:
+    """Move log starts up to the given offsets, as retention does."""
+    wanted = [TopicPartition(topic, partition, offset) for partition, offset in before.items()]
+    for future in admin(bootstrap).delete_records(wanted).values():
+        future.result(HANG_S)
+
+
+def produce(
+    bootstrap: str, topic: str, values: Iterable[Any], *, partition: int = 0
+) -> list[tuple[int, int]]:
+    """Send values (bytes as they are, the rest as JSON) and return where each one landed."""
+    landed: list[tuple[int, int]] = []
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 1, "log_level": 0})
+
+    def on_delivery(error: Any, message: Any) -> None:
+        assert error is None, error
+        landed.append((message.partition(), message.offset()))
+
+    for value in values:
+        body = value if value is None or isinstance(value, bytes) else json.dumps(value).encode()
+        producer.produce(topic, body, partition=partition, on_delivery=on_delivery)
+    assert producer.flush(HANG_S) == 0, "records were not acknowledged"
+    return landed
+
+
+def make_table(
+    catalog: Catalog, name: str, schema: pa.Schema = EVENTS, properties: Mapping[str, str] | None = None
+) -> Table:
+    catalog.create_namespace_if_not_exists(name.rpartition(".")[0])
+    return catalog.create_table(name, schema=schema, properties=dict(properties or {}))
+
+
+def stage_rows(taken: TakenCut) -> Staged:
+    """Write the hot rows of a cut into data files, as the executors of a freeze do."""
+    schema = answer_schema(taken)
+    properties = resolve(taken.definition.catalog_properties)
+    files: list[Any] = []
+    for split in plan_hot(taken, schema, spread=True):
+        rows = pa.Table.from_batches(list(read_split(split)), schema=schema)
+        if rows.num_rows:
+            files.extend(write_files(writer_metadata(taken.pinned), rows, properties))
+    return Staged(taken, tuple(files), sum(file.record_count for file in files))
+
+
+def clip(taken: TakenCut, ends: Mapping[int, int]) -> TakenCut:
+    """The same cut, ending earlier in some partitions."""
+    ranges = tuple(
+        OffsetRange(r.partition, r.start, max(r.start, min(r.end, ends.get(r.partition, r.end))))
+        for r in taken.cut.ranges
+    )
+    return replace(taken, cut=replace(taken.cut, ranges=ranges))
+
+
+def commit_until(lake: Lake, ends: Mapping[int, int] | None = None) -> int:
+    """Freeze what is hot, up to the given end of each partition (all of it by default)."""
+    return commit(stage_rows(clip(take_cut(lake.merged()), ends or {})))
+
+
+def write_config(lake: Lake, path: Path, *, port: int | None = None, **gateway: str) -> Path:
+    """Write a `kafkaiceberg.toml` for the command line and the gateway."""
+    settings = {**({} if port is None else {"port": str(port)}), **gateway}
+    lines = [
+        f'[tables."{lake.table}"]',
+        *(f"{key} = {json.dumps(value)}" for key, value in lake.options.items()),
+        "[gateway]",
+        *(f"{key} = {json.dumps(value)}" for key, value in settings.items()),
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def wait_until(is_met: Callable[[], bool], what: str, within_s: float = HANG_S) -> None:
+    until = time.monotonic() + within_s
+    while not is_met():
+        assert time.monotonic() < until, f"waited {within_s:g} s in vain for {what}"
+        time.sleep(0.02)
+
+
+def _partitions(client: AdminClient, topic: str) -> int | None:
+    described = client.describe_topics(TopicCollection([topic]))[topic]
+    try:
+        return len(described.result(HANG_S).partitions)
+    except KafkaException:
+        return None

@@ -1,0 +1,82 @@
+"""What tests share: one broker and one Spark session for the whole run, and a lake for each test that asks.
+
+Brokers and sessions take seconds to start, so they live as long as the run; topics, tables and catalogs
+are cheap, so nobody shares them and no test can see another's records.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+import pytest
+
+from stack import KafkaBroker
+from tests.builders import EVENTS, Lake, make_table, make_topic, unique
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class MakeLake(Protocol):
+    """Makes a fresh catalog, table and topic; `subscribe` is a read option, not a property."""
+
+    def __call__(
+        self,
+        *,
+        partitions: int = 2,
+        schema: pa.Schema = EVENTS,
+        properties: Mapping[str, str] | None = None,
+        topic: bool = True,
+    ) -> Lake: ...
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_configuration() -> Iterator[None]:
+    """No configuration file of the machine has a say in a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("KAFKAICEBERG_CONFIG", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """A real broker that tests may fill and must leave running."""
+    with KafkaBroker.start(tmp_path_factory.mktemp("broker")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def lake(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> MakeLake:
+    """A maker of lakes: each call gives a catalog, a table and a topic of their own."""
+
+    def make(
+        *,
+        partitions: int = 2,
+        schema: pa.Schema = EVENTS,
+        properties: Mapping[str, str] | None = None,
+        topic: bool = True,
+    ) -> Lake:
+        name = unique("events")
+        made = Lake(broker.bootstrap, tmp_path_factory.mktemp("lake"), f"lake.{name}", name)
+        make_table(made.catalog, made.table, schema, properties)
+        if topic:
+            make_topic(broker.bootstrap, name, partitions=partitions)
+        return made
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def spark(no_configuration: None) -> Iterator[SparkSession]:
+    """A local Spark session; starting it takes seconds, so tests that use it are marked `spark`."""
+    from pipeline.session import open_session
+
+    with pytest.MonkeyPatch.context() as patch:
+        # The workers must import what this process imports, installed or not.
+        patch.setenv("PYTHONPATH", os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")]))
+        session = open_session("tests")
+        yield session
+        session.stop()
