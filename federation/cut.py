@@ -149,11 +149,12 @@ def compute_cut(
         start = committed.of(found.partition)
         if start > found.end:
             raise _overlap(facts, bounds, found, start)
-        if start < found.log_start:
-            gaps.append(OffsetRange(found.partition, start, found.log_start))
-            start = found.log_start
-        # DeleteRecords may move the log start past an end that was sampled before it.
-        ranges.append(OffsetRange(found.partition, start, max(start, found.end)))
+        # What lies at or past the end is not in this cut, so losing that is no gap in it.
+        lost_below = min(found.log_start, found.end)
+        if start < lost_below:
+            gaps.append(OffsetRange(found.partition, start, lost_below))
+            start = lost_below
+        ranges.append(OffsetRange(found.partition, start, found.end))
     if gaps and not accepts_gaps:
         raise _gap(facts, bounds, gaps)
     return Cut(
