@@ -123,7 +123,7 @@ class KafkaClient:
     Not to be carried across a fork: make it in the process that uses it.
     """
 
-    properties: Mapping[str, str]
+    properties: Mapping[str, str] = field(repr=False)  # with secrets in it
     _admin: AdminClient
     _trouble: _LastError = field(repr=False)
 

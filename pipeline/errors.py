@@ -1,8 +1,10 @@
 """What can go wrong in a pipeline beyond what its parts already say.
 
-PipelineError
- ├ FencedError             external
- └ FreezeOptionError       user
+The errors of reading and committing pass through as they are; these are about the job itself.
+
+    PipelineError
+     ├ FencedError             external
+     └ FreezeOptionError       user
 """
 
 from __future__ import annotations
