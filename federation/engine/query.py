@@ -160,6 +160,8 @@ class _Execution:
         # The plan of this very statement tells which columns its scans look at.
         row = self._cursor.execute(f"EXPLAIN (FORMAT JSON) {self._statement.sql}").fetchall()[0]
         projected = set(_projected(json.loads(row[1])))
+        if not projected <= {name for streams in self._streams.values() for name in streams.schema.names}:
+            return  # the plan is not written as expected, so every column is read
         for streams in self._streams.values():
             streams.columns = tuple(name for name in streams.schema.names if name in projected)
 

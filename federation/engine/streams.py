@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from federation.plan import plan_cold_splits, plan_hot
+from federation.plan import answer_schema, plan_cold_splits, plan_hot
 from federation.read import read_split
 from federation.receipt import TableReceipt, build_receipt
 from federation.table import HotMeter
@@ -31,7 +31,9 @@ class TableStreams:
 
     def __init__(self, taken: TakenCut) -> None:
         self.taken = taken
-        self.schema: pa.Schema = taken.pinned.arrow_schema
+        found = answer_schema(taken)
+        # Nullable, because a column that the plan does not look at is null, even a required one.
+        self.schema = pa.schema([pa.field(field.name, field.type, nullable=True) for field in found])
         self.columns: tuple[str, ...] = tuple(self.schema.names)
         self.failure: Exception | None = None
         self._hot: pa.Table | None = None
@@ -82,7 +84,7 @@ class TableStreams:
 
     def _read_hot(self) -> pa.Table:
         began_s = time.monotonic()
-        wanted = pa.schema([self.schema.field(name) for name in self.columns])
+        wanted = answer_schema(self.taken, self.columns)
         batches = []
         for split in plan_hot(self.taken, wanted, spread=False):
             for batch in read_split(split, self._meter.saw):
@@ -127,12 +129,9 @@ def widen(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     Raises:
         Nothing of its own.
     """
-    if batch.schema.names == schema.names:
-        return batch
     present = set(batch.schema.names)
     arrays: Sequence[pa.Array] = [
         batch.column(field.name) if field.name in present else pa.nulls(batch.num_rows, field.type)
         for field in schema
     ]
-    nullable = pa.schema([pa.field(field.name, field.type, nullable=True) for field in schema])
-    return pa.RecordBatch.from_arrays(arrays, schema=nullable)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
