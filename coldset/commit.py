@@ -18,6 +18,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
+from pyiceberg.table.update.snapshot import ManageSnapshots
 
 from coldset.ancestry import summary_value
 from coldset.catalog import PinnedTable, load_table
@@ -34,6 +35,7 @@ def commit_append(
     summary: Mapping[str, str],
     *,
     commit_id: str,
+    pin_tag: str,
     fence: Callable[[PinnedTable], None],
 ) -> int:
     """Append files to the table's main branch in one snapshot.
@@ -45,6 +47,8 @@ def commit_append(
         summary: Properties for the new snapshot's summary.
         commit_id: Unique name of this commit, by which its outcome is found
             again if the catalog's answer is lost.
+        pin_tag: Tag to move to the new snapshot, in the same commit, so that
+            expiry keeps the snapshot and its summary.
         fence: Called with the table as loaded before each attempt; raises if
             this commit must not land on it.
 
@@ -64,7 +68,7 @@ def commit_append(
             return landed  # an attempt that was reported as failed had landed
         fence(PinnedTable(identifier, table, table.current_snapshot(), table.schema()))
         try:
-            return _attempt(table, files, {**summary, COMMIT_ID: commit_id})
+            return _attempt(table, files, {**summary, COMMIT_ID: commit_id}, pin_tag)
         except CommitFailedException:
             time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 - spreads attempts, no secret
         except Exception as exc:  # noqa: BLE001 - any of them may hide a commit that landed
@@ -76,7 +80,7 @@ def commit_append(
     )
 
 
-def _attempt(table: Table, files: Sequence[DataFile], summary: dict[str, str]) -> int:
+def _attempt(table: Table, files: Sequence[DataFile], summary: dict[str, str], pin_tag: str) -> int:
     # An attempt is one attempt: the table's own retry setting would rebase past the fence.
     once = {**table.metadata.properties, "commit.retry.num-retries": "0"}
     table.metadata = table.metadata.model_copy(update={"properties": once})
@@ -84,10 +88,12 @@ def _attempt(table: Table, files: Sequence[DataFile], summary: dict[str, str]) -
     with transaction.update_snapshot(snapshot_properties=summary).fast_append() as append:
         for file in files:
             append.append_data_file(file)
+    added = transaction.table_metadata.current_snapshot()
+    assert added is not None
+    with ManageSnapshots(transaction) as refs:
+        refs.create_tag(added.snapshot_id, pin_tag)
     transaction.commit_transaction()
-    snapshot = table.current_snapshot()
-    assert snapshot is not None
-    return snapshot.snapshot_id
+    return added.snapshot_id
 
 
 def _outcome(catalog: Catalog, identifier: str, commit_id: str, cause: Exception) -> int:

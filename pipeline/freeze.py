@@ -30,7 +30,7 @@ from coldset import (
     writer_metadata,
 )
 from coldset.errors import CommitConflictError, CommitStateUnknownError
-from federation.boundary import PROPERTY, render_offsets, resolve_summary
+from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_summary
 from federation.cut import Cut
 from federation.plan import answer_schema, plan_hot
 from federation.read import read_split
@@ -147,6 +147,7 @@ def commit(staged: Staged) -> int:
             staged.files,
             {PROPERTY: new_boundary(staged.taken)},
             commit_id=str(uuid.uuid4()),
+            pin_tag=PIN_TAG,
             fence=partial(require_boundary, cut),
         )
     except CommitStateUnknownError:

@@ -5,9 +5,10 @@ raises `BoundaryUnknownError` rather than guess. This release has one.
 """
 
 from federation.boundary.committed import CommittedOffsets, Confidence
-from federation.boundary.summary import PROPERTY, parse_offsets, render_offsets, resolve_summary
+from federation.boundary.summary import PIN_TAG, PROPERTY, parse_offsets, render_offsets, resolve_summary
 
 __all__ = [
+    "PIN_TAG",
     "PROPERTY",
     "CommittedOffsets",
     "Confidence",

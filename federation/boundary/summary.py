@@ -19,6 +19,7 @@ from federation.errors import BoundaryUnknownError
 from hotset.offsets import Isolation
 
 PROPERTY: Final = "kafkaiceberg.offsets"
+PIN_TAG: Final = "kafkaiceberg-boundary"
 VERSION: Final = 1
 
 
