@@ -13,10 +13,10 @@ def render_answer(answer: Answer) -> str:
     """Return the rows as a table, and the receipt of the answer under it.
 
     Raises:
-        Nothing of its own.
+        SqlError: A value is outside of what a time of Python can be.
     """
     names = answer.rows.schema.names
-    columns = [[_text(value) for value in column.to_pylist()] for column in answer.rows.columns]
+    columns = [[_text(value) for value in column] for column in answer.values()]
     count = answer.rows.num_rows
     stages = ", ".join(f"{stage} {ms:.1f}" for stage, ms in answer.stages_ms.items())
     lines = [

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, jsonify, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from federation.config import Config
 from federation.definition import merge_options
@@ -174,7 +174,10 @@ def _answer_error(error: Exception) -> tuple[Response, int]:
     if isinstance(error, HTTPException):
         found = BadRequestError if (error.code or 500) != 404 else NotFoundError
         body, _ = envelope(found(f"{error.name}: {request.method} {request.path}"), query_id)
-        return _error_response(body, error.code or 500)
+        response, status = _error_response(body, error.code or 500)
+        if isinstance(error, MethodNotAllowed):
+            response.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
+        return response, status
     body, status = envelope(error, query_id)
     if status == 500:
         _log.error("query %s failed", query_id, exc_info=error)

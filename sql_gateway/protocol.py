@@ -57,11 +57,11 @@ def render_json(answer: Answer, query_id: str) -> str:
     """Return an answer as JSON text.
 
     Raises:
-        Nothing of its own.
+        SqlError: A value is outside of what a time of Python can be.
     """
     columns = [{"name": f.name, "type": str(f.type), "nullable": f.nullable} for f in answer.rows.schema]
     # Column names may repeat, so values are taken by position.
-    values = [[_json_value(v) for v in column.to_pylist()] for column in answer.rows.columns]
+    values = [[_json_value(v) for v in column] for column in answer.values()]
     body = {
         "query_id": query_id,
         "columns": columns,

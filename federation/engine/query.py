@@ -67,6 +67,24 @@ class Answer:
     receipts: tuple[TableReceipt, ...]
     stages_ms: Mapping[str, float]
 
+    def values(self) -> list[list[Any]]:
+        """Return the rows column by column, as Python values.
+
+        Raises:
+            SqlError: A value is none in Python, such as a time after the year 9999.
+        """
+        columns = []
+        for name, column in zip(self.rows.schema.names, self.rows.columns, strict=True):
+            try:
+                columns.append(column.to_pylist())
+            except (OverflowError, ValueError) as exc:
+                raise SqlError(
+                    f"column {name!r} of type {column.type} has a value that can be shown as text only "
+                    "(a time outside of the years 1 to 9999, or finer than microseconds); cast it to VARCHAR",
+                    column=name,
+                ) from exc
+        return columns
+
 
 def run_query(
     sql: str,
