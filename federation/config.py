@@ -79,11 +79,19 @@ def load_config(path: str | Path | None = None) -> Config:
     for section in document:
         if section not in ("defaults", "tables", "gateway"):
             raise OptionError(f"configuration file {source} has a section [{section}], which means nothing")
-    tables = {name: _flat(options) for name, options in document.get("tables", {}).items()}
-    defaults = _flat(document.get("defaults", {}))
+    sections = {name: _section(document, name, source) for name in ("defaults", "tables", "gateway")}
+    tables = {name: _flat(_section(sections["tables"], name, source)) for name in sections["tables"]}
+    defaults = _flat(sections["defaults"])
     for options in (defaults, *tables.values()):
         check_options(options)
-    return Config(defaults, tables, _flat(document.get("gateway", {})), source)
+    return Config(defaults, tables, _flat(sections["gateway"]), source)
+
+
+def _section(parent: Mapping[str, Any], name: str, source: Path) -> Mapping[str, Any]:
+    found = parent.get(name, {})
+    if not isinstance(found, dict):
+        raise OptionError(f"configuration file {source}: {name!r} must be a section with options in it")
+    return found
 
 
 def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -8,16 +8,16 @@ answer or in an error: limits are errors, never a shorter answer.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 
+from federation.engine.columns import choose_columns
 from federation.engine.statement import Statement, parse_statement
 from federation.engine.streams import TableStreams
 from federation.errors import (
@@ -177,11 +177,10 @@ class _Execution:
     def _choose_columns(self) -> None:
         # The plan of this very statement tells which columns its scans look at.
         row = self._cursor.execute(f"EXPLAIN (FORMAT JSON) {self._statement.sql}").fetchall()[0]
-        projected = set(_projected(json.loads(row[1])))
-        if not projected <= {name for streams in self._streams.values() for name in streams.schema.names}:
-            return  # the plan is not written as expected, so every column is read
-        for streams in self._streams.values():
-            streams.columns = tuple(name for name in streams.schema.names if name in projected)
+        tables = list(self._streams.values())
+        chosen = choose_columns(row[1], [streams.schema.names for streams in tables])
+        for streams, columns in zip(tables, chosen, strict=True):
+            streams.columns = columns
 
     def _explain(self) -> pa.Table:
         rows = self._cursor.execute(f"EXPLAIN {self._statement.sql}").fetchall()
@@ -246,16 +245,6 @@ def quote(name: str) -> str:
         Nothing of its own.
     """
     return '"' + name.replace('"', '""') + '"'
-
-
-def _projected(plan: Any) -> Iterator[str]:
-    pending = list(plan)
-    while pending:
-        node = pending.pop()
-        pending.extend(node.get("children", []))
-        if "ARROW_SCAN" in node.get("name", ""):
-            columns = node.get("extra_info", {}).get("Projections", [])
-            yield from [columns] if isinstance(columns, str) else columns
 
 
 def _make_engine() -> duckdb.DuckDBPyConnection:

@@ -100,12 +100,7 @@ class _Rewriter:
             self._by_last.setdefault(name.lower().rsplit(".", 1)[-1], []).append(name)
 
     def visit(self, tree: dict[str, Any]) -> None:
-        ctes = {
-            str(entry["key"]).lower()
-            for node in _nodes(tree)
-            for entry in (node.get("cte_map") or {}).get("map", [])
-        }
-        for node in _nodes(tree):
+        for node, ctes in _scoped(tree):
             kind = node.get("type")
             if kind == "BASE_TABLE":
                 self._table(node, ctes)
@@ -123,10 +118,11 @@ class _Rewriter:
             if node.get("class") == "COLUMN_REF":
                 node["column_names"] = self._column(node["column_names"])
 
-    def _table(self, node: dict[str, Any], ctes: set[str]) -> None:
+    def _table(self, node: dict[str, Any], ctes: frozenset[str]) -> None:
         path = [node.get(key, "") for key in ("catalog_name", "schema_name", "table_name")]
         written = ".".join(part for part in path if part)
-        if written.lower() in ctes:
+        # A CTE's name is one word, whatever dots it is quoted with.
+        if not path[0] and not path[1] and written.lower() in ctes:
             return
         if node.get("at_clause") is not None:
             raise StatementRefusedError(
@@ -154,6 +150,24 @@ class _Rewriter:
             if ".".join(names[:length]).lower() in self._by_name:
                 return names[length - 1 :]
         return names
+
+
+def _scoped(tree: Any) -> Iterator[tuple[dict[str, Any], frozenset[str]]]:
+    # A name that is a CTE's in one place is no table's there, and may be one's elsewhere.
+    pending: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
+    while pending:
+        node, seen = pending.pop()
+        if isinstance(node, list):
+            pending.extend((item, seen) for item in node)
+        elif isinstance(node, dict):
+            # A CTE is seen by those after it and by the body, and by itself if it is recursive.
+            for entry in (node.get("cte_map") or {}).get("map", []):
+                name = frozenset({str(entry["key"]).lower()})
+                is_recursive = entry["value"]["query_node"]["type"] == "RECURSIVE_CTE_NODE"
+                pending.append((entry["value"], seen | name if is_recursive else seen))
+                seen |= name
+            yield node, seen
+            pending.extend((value, seen) for key, value in node.items() if key != "cte_map")
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
