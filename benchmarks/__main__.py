@@ -1,0 +1,22 @@
+"""`make bench`: all benchmarks, one after the other.
+
+They never overlap, since each is about time on one machine; it must not do more than call them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import freshness, hot_read, union_overhead
+from benchmarks.harness import Report, run
+
+
+def main(report: Report, small: bool) -> None:  # noqa: FBT001
+    """Run all benchmarks; the one with Spark comes last."""
+    freshness.main(report, small)
+    union_overhead.main(report, small)
+    hot_read.main(report, small)
+
+
+if __name__ == "__main__":
+    sys.exit(run(main))

@@ -1,0 +1,62 @@
+"""Each benchmark runs at tiny sizes and prints what a reader of its output relies on.
+
+Figures are never looked at here, except that what has a target must not miss it: the only targets
+are about being right.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from stack.java import ROOT
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+KEYS = ["case", "value", "unit", "target", "ok"]
+
+
+def run_small(module: str) -> list[dict[str, object]]:
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--small"],
+        cwd=ROOT,
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("module", "cases"),
+    [
+        (
+            "benchmarks.freshness",
+            {"machine", "freshness_p50", "freshness_p99", "freshness_first_answer_share"},
+        ),
+        (
+            "benchmarks.union_overhead",
+            {"machine", "union_overhead_200_hot_count", "union_overhead_500_hot_find"},
+        ),
+        pytest.param(
+            "benchmarks.hot_read",
+            {"machine", "hot_read_drain", "hot_read_against_plain_consumer", "hot_read_spark"},
+            marks=pytest.mark.spark,
+        ),
+    ],
+)
+def test_a_benchmark_prints_one_json_object_for_each_case(module: str, cases: set[str]) -> None:
+    lines = run_small(module)
+
+    assert all(list(line)[: len(KEYS)] == KEYS for line in lines)
+    assert all(line["ok"] is None if line["target"] is None else line["ok"] is True for line in lines)
+    found = [line["case"] for line in lines]
+    assert cases <= set(found)
+    assert len(set(found)) == len(found)
