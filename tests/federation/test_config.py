@@ -26,7 +26,7 @@ def write(folder: Path, text: str, name: str = "kafkaiceberg.toml") -> Path:
         '[defaults]\nkafka.bootstrap.servers = "b:1"\n[tables."lake.orders"]\nsubscribe = "orders"',
         '[defaults.kafka.bootstrap]\nservers = "b:1"\n[tables."lake.orders"]\nsubscribe = "orders"',
         '[defaults]\n"kafka.bootstrap.servers" = "b:1"\n[tables]\n"lake.orders" = {subscribe = "orders"}',
-        '[defaults]\n"kafka" = {bootstrap = {servers = "b:1"}}\n[tables."lake.orders"]\n"subscribe" = "orders"',
+        '[defaults]\nkafka = {bootstrap = {servers = "b:1"}}\n[tables."lake.orders"]\n"subscribe" = "orders"',
     ],
 )
 def test_all_ways_to_write_a_dotted_key_mean_the_same(tmp_path: Path, text: str) -> None:

@@ -21,7 +21,7 @@ def merged(**read: str) -> dict[str, str]:
 
 
 def test_a_read_option_wins_over_the_file_and_the_file_over_the_property() -> None:
-    file = {"subscribe": "from-file", "valueFormat": "json", **{"kafka.bootstrap.servers": "b:1"}}
+    file = {"subscribe": "from-file", "valueFormat": "json", "kafka.bootstrap.servers": "b:1"}
     properties = {
         "kafkaiceberg.subscribe": "from-property",
         "kafkaiceberg.kafka.isolation.level": "read_uncommitted",
