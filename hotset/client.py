@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -39,7 +40,10 @@ from hotset.errors import (
 from hotset.offsets import Isolation, OffsetRange
 from hotset.properties import check_properties
 
+K = TypeVar("K")
 T = TypeVar("T")
+
+_PAUSE_S: Final = 0.05
 
 _CODES: Final[Mapping[type[HotsetError], tuple[str, ...]]] = {
     TopicNotFoundError: ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"),
@@ -135,8 +139,9 @@ class KafkaClient:
             KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer.
         """
         doing = f"describing topic {topic!r} at {self.properties['bootstrap.servers']}"
-        futures = self._call(doing, deadline, self._admin.describe_topics, TopicCollection([topic]))
-        found = self._result(futures[topic], doing, deadline)
+        topics = TopicCollection([topic])
+        answer = self._ask(doing, deadline, lambda **limit: self._admin.describe_topics(topics, **limit))
+        found = answer[topic]
         partitions = tuple(sorted(info.id for info in found.partitions))
         if partitions != tuple(range(len(partitions))) or not partitions:
             raise KafkaProtocolError(
@@ -168,15 +173,15 @@ class KafkaClient:
             if isolation is Isolation.READ_COMMITTED
             else IsolationLevel.READ_UNCOMMITTED
         )
-        futures = self._call(doing, deadline, self._admin.list_offsets, wanted, isolation_level=level)
-        answer = {}
-        for partition, future in futures.items():
-            info = self._result(future, doing, deadline)
-            answer[partition.partition] = (
-                info.offset,
-                -1 if info.leader_epoch is None else info.leader_epoch,
-            )
-        return answer
+        answer = self._ask(
+            doing,
+            deadline,
+            lambda **limit: self._admin.list_offsets(wanted, isolation_level=level, **limit),
+        )
+        return {
+            partition.partition: (info.offset, -1 if info.leader_epoch is None else info.leader_epoch)
+            for partition, info in answer.items()
+        }
 
     def consume(self, topic: str, ranges: Iterable[OffsetRange], isolation: Isolation) -> Consumer:
         """Return a consumer assigned to the start of each range; close it after use.
@@ -218,26 +223,24 @@ class KafkaClient:
             budget_ms=deadline.budget_ms,
         )
 
-    def _call(self, doing: str, deadline: Deadline, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        if deadline.has_passed:
-            raise self.late(doing, deadline)
-        try:
-            return call(*args, request_timeout=max(0.001, deadline.remaining_s), **kwargs)
-        except KafkaException as exc:
-            raise translate(exc.args[0], doing=doing) from exc
-        except ValueError as exc:
-            raise KafkaConfigError(f"{doing} failed: {exc}") from exc
-
-    def _result(self, future: Future[Any], doing: str, deadline: Deadline) -> Any:
-        try:
-            # The margin lets librdkafka's own timeout speak first: its text is better.
-            return future.result(timeout=deadline.remaining_s + 1.0)
-        except TimeoutError as exc:
-            raise self.late(doing, deadline) from exc
-        except KafkaException as exc:
-            if exc.args[0].code() in TRANSIENT:
+    def _ask(self, doing: str, deadline: Deadline, call: Callable[..., Mapping[K, Future[T]]]) -> dict[K, T]:
+        cause: KafkaException | None = None
+        while not deadline.has_passed:
+            try:
+                futures = call(request_timeout=max(0.001, deadline.remaining_s))
+                # The margin lets librdkafka's own timeout speak first: its text is better.
+                return {key: f.result(timeout=deadline.remaining_s + 1.0) for key, f in futures.items()}
+            except TimeoutError as exc:
                 raise self.late(doing, deadline) from exc
-            raise translate(exc.args[0], doing=doing) from exc
+            except ValueError as exc:
+                raise KafkaConfigError(f"{doing} failed: {exc}") from exc
+            except KafkaException as exc:
+                if exc.args[0].code() not in TRANSIENT:
+                    raise translate(exc.args[0], doing=doing) from exc
+                # A partition that is new or moving has no leader for a moment: there is time to ask again.
+                cause = exc
+                time.sleep(min(_PAUSE_S, deadline.remaining_s))
+        raise self.late(doing, deadline) from cause
 
 
 def connect(properties: Mapping[str, str]) -> KafkaClient:
