@@ -39,6 +39,7 @@ HANG_S = 60.0
 # What the journal's producers send: a record says who it is.
 EVENTS = pa.schema(
     [
+        pa.field("run", pa.string()),
         pa.field("producer", pa.string(), nullable=False),
         pa.field("seq", pa.int64(), nullable=False),
         pa.field("txn", pa.string()),
@@ -136,7 +137,8 @@ def add_partitions(bootstrap: str, topic: str, total: int) -> None:
 def delete_records(bootstrap: str, topic: str, before: Mapping[int, int]) -> None:
     """Move log starts up to the given offsets, as retention does."""
     wanted = [TopicPartition(topic, partition, offset) for partition, offset in before.items()]
-    for future in admin(bootstrap).delete_records(wanted).values():
+    client = admin(bootstrap)  # Without a name of its own it would end before its answer comes.
+    for future in client.delete_records(wanted).values():
         future.result(HANG_S)
 
 

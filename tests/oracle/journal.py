@@ -1,0 +1,173 @@
+"""What was sent, written down by those who sent it: the truth that answers are held against.
+
+A producer notes each record before it is sent and its fate afterwards, so that at any moment it is known
+what must be in an answer, what must not, and what nobody can know. The journal never reads Kafka or the
+table: it would then share their mistakes.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from confluent_kafka import Producer
+
+from tests.builders import HANG_S, Lake
+
+
+class Identity(NamedTuple):
+    """Who a record says it is; no two records say the same."""
+
+    run: str
+    producer: str
+    seq: int
+    txn: str | None
+
+
+class Outcome(StrEnum):
+    UNKNOWN = "unknown"
+    OK = "ok"
+    FAILED = "failed"
+
+
+class TxnState(StrEnum):
+    OPEN = "open"
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    UNKNOWN = "unknown"
+
+
+@dataclass
+class Entry:
+    """One record and its fate so far; the place is known once the outcome is ok."""
+
+    identity: Identity
+    outcome: Outcome = Outcome.UNKNOWN
+    partition: int = -1
+    offset: int = -1
+
+
+class Mark(NamedTuple):
+    """A moment: per partition, the offset after the last record that was promised by then."""
+
+    promised: Mapping[int, int]
+
+
+class Journal:
+    """All records sent to one incarnation of one topic."""
+
+    def __init__(self) -> None:
+        self.run = uuid.uuid4().hex[:8]
+        self.entries: dict[Identity, Entry] = {}
+        self.txns: dict[str, TxnState] = {}
+        self._promised: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def mark(self) -> Mark:
+        """Take note of what has been promised to senders up to now."""
+        with self._lock:
+            return Mark(dict(self._promised))
+
+    def intend(self, producer: str, seq: int, txn: str | None) -> Entry:
+        entry = Entry(Identity(self.run, producer, seq, txn))
+        with self._lock:
+            self.entries[entry.identity] = entry
+        return entry
+
+    def settle(self, entry: Entry, error: Any, message: Any) -> None:
+        with self._lock:
+            entry.outcome = Outcome.OK if error is None else Outcome.FAILED
+            if error is None:
+                entry.partition, entry.offset = message.partition(), message.offset()
+                if entry.identity.txn is None:
+                    self._promise(entry)
+
+    def note_txn(self, txn: str, state: TxnState) -> None:
+        with self._lock:
+            self.txns[txn] = state
+            if state is TxnState.COMMITTED:
+                for entry in self._of_txn(txn):
+                    self._promise(entry)
+
+    def is_visible(self, entry: Entry) -> bool | None:
+        """Whether readers of committed records may see it; None if nobody can know."""
+        state = TxnState.COMMITTED if entry.identity.txn is None else self.txns[entry.identity.txn]
+        if entry.outcome is Outcome.FAILED or state in (TxnState.ABORTED, TxnState.OPEN):
+            return False
+        if entry.outcome is Outcome.UNKNOWN or state is TxnState.UNKNOWN:
+            return None
+        return True
+
+    def begins_txn(self, partition: int, offset: int) -> bool:
+        """Whether a transaction has its first record of that partition there."""
+        found = [e for e in self.entries.values() if (e.partition, e.offset) == (partition, offset)]
+        if not found or found[0].identity.txn is None:
+            return False
+        return all(
+            e.offset >= offset for e in self._of_txn(found[0].identity.txn) if e.partition == partition
+        )
+
+    def end_of(self, partition: int) -> int:
+        """The offset after the last acknowledged record, visible or not."""
+        return 1 + max((e.offset for e in self.entries.values() if e.partition == partition), default=-1)
+
+    def _of_txn(self, txn: str) -> Iterator[Entry]:
+        return (e for e in self.entries.values() if e.identity.txn == txn and e.outcome is Outcome.OK)
+
+    def _promise(self, entry: Entry) -> None:
+        self._promised[entry.partition] = max(self._promised.get(entry.partition, 0), entry.offset + 1)
+
+
+class Sender:
+    """A producer that journals what it does; transactional if it is asked to begin one."""
+
+    def __init__(self, lake: Lake, journal: Journal, name: str, *, transactional: bool = False) -> None:
+        settings: dict[str, Any] = {"bootstrap.servers": lake.bootstrap, "linger.ms": 1, "log_level": 0}
+        if transactional:
+            settings["transactional.id"] = f"{lake.topic}.{name}"
+        self._producer = Producer(settings)
+        if transactional:
+            self._producer.init_transactions(HANG_S)
+        self._topic = lake.topic
+        self._journal = journal
+        self._name = name
+        self._seq = 0
+        self._txn: str | None = None
+
+    def send(self, count: int, partition: int = 0) -> None:
+        """Send records and wait until all have been acknowledged or refused."""
+        for _ in range(count):
+            entry = self._journal.intend(self._name, self._seq, self._txn)
+            self._seq += 1
+            self._producer.produce(
+                self._topic,
+                json.dumps(entry.identity._asdict()).encode(),
+                partition=partition,
+                on_delivery=lambda error, message, entry=entry: self._journal.settle(entry, error, message),
+            )
+        assert self._producer.flush(HANG_S) == 0, "records were neither acknowledged nor refused"
+
+    def begin(self) -> None:
+        self._txn = f"{self._name}.{self._seq}"
+        self._journal.note_txn(self._txn, TxnState.OPEN)
+        self._producer.begin_transaction()
+
+    def commit(self) -> None:
+        self._end(self._producer.commit_transaction, TxnState.COMMITTED)
+
+    def abort(self) -> None:
+        self._end(self._producer.abort_transaction, TxnState.ABORTED)
+
+    def _end(self, end: Any, state: TxnState) -> None:
+        assert self._txn is not None
+        # Until the cluster confirms, a commit may or may not have happened.
+        if state is TxnState.COMMITTED:
+            self._journal.note_txn(self._txn, TxnState.UNKNOWN)
+        end(HANG_S)
+        self._journal.note_txn(self._txn, state)
+        self._txn = None

@@ -1,0 +1,223 @@
+"""Answers over snapshots and logs in every quiet state, and with a commit between any two steps.
+
+The interleavings are forced, not hoped for: a step of the real planning is made to wait until a real
+commit has landed. Whatever the moment, the answer has each record once, or an error says why not.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from coldset.errors import ColdReadError
+from hotset.client import KafkaClient
+from tests.builders import add_partitions, delete_records
+from tests.oracle import ways
+from tests.oracle.checker import Verdict
+from tests.oracle.conftest import MakeWorld
+from tests.oracle.world import World
+
+pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
+
+# Module, name, and which call of it: every step between the question and the last row.
+STEPS = [
+    ("federation.take", "open_catalog", 1),
+    ("federation.take", "pin", 1),
+    ("federation.take", "define", 1),
+    ("federation.take", "resolve_summary", 1),
+    ("federation.take", "connect", 1),
+    ("federation.take", "read_log_bounds", 1),
+    ("client", "describe", 1),
+    ("client", "list_offsets", 1),
+    ("client", "list_offsets", 2),
+    ("client", "list_offsets", 3),
+    ("client", "describe", 2),
+    ("federation.take", "compute_cut", 1),
+    ("federation.table", "answer_schema", 1),
+    ("federation.table", "plan_cold_splits", 1),
+    ("federation.table", "read_split", 1),
+    ("federation.table", "plan_hot", 1),
+    ("federation.table", "read_split", 2),
+    ("federation.read", "drain", 1),
+    ("federation.read", "require_topic_id", 1),
+]
+PLANNED = STEPS.index(("federation.take", "compute_cut", 1))
+
+
+def before(patch: pytest.MonkeyPatch, step: tuple[str, str, int], happens: Callable[[], None]) -> None:
+    """Let something happen once, just before the n-th call of a step."""
+    where, name, call = step
+    owner: Any = KafkaClient if where == "client" else importlib.import_module(where)
+    real = getattr(owner, name)
+    left = [call]
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            happens()
+        return real(*args, **kwargs)
+
+    patch.setattr(owner, name, wrapped)
+
+
+def test_a_table_without_snapshots_is_read_from_the_log_alone(world: MakeWorld) -> None:
+    here = world()
+    here.fill(7, 0)
+    here.fill(5, 1)
+
+    seen = here.expect_correct()
+
+    assert (seen.rows_cold, seen.rows_hot) == (0, 12)
+
+
+def test_an_empty_table_over_an_empty_topic_has_no_rows(world: MakeWorld) -> None:
+    assert world().expect_correct().rows.num_rows == 0
+
+
+def test_when_everything_is_committed_nothing_is_read_from_the_log(world: MakeWorld) -> None:
+    here = world()
+    here.fill(9)
+    here.freeze()
+
+    seen = here.expect_correct()
+
+    assert (seen.rows_cold, seen.rows_hot) == (9, 0)
+
+
+def test_every_boundary_between_table_and_log_gives_the_same_rows(world: MakeWorld) -> None:
+    here = world()
+    here.fill(6, 0)
+    here.fill(3, 1)
+    for boundary in range(7):
+        there = here.with_new_table()
+        there.freeze({0: boundary, 1: boundary // 2})
+
+        seen = there.expect_correct()
+
+        assert seen.rows_cold == boundary + boundary // 2
+
+
+def test_an_empty_partition_stays_empty_until_it_is_written_to(world: MakeWorld) -> None:
+    here = world(partitions=3)
+    here.fill(4, 1)
+    here.freeze()
+    here.expect_correct()
+
+    here.fill(2, 2)
+
+    assert here.expect_correct().rows_hot == 2
+
+
+def test_a_partition_that_is_added_is_read_from_its_start(world: MakeWorld) -> None:
+    here = world(partitions=1)
+    here.fill(4)
+    here.freeze()
+    add_partitions(here.lake.bootstrap, here.lake.topic, 3)
+    here.sender("late").send(3, 2)
+
+    seen = here.expect_correct()
+    here.freeze()
+
+    assert seen.rows_hot == 3
+    assert here.expect_correct().rows_cold == 7
+
+
+def test_after_a_rollback_rows_come_back_from_the_log(world: MakeWorld) -> None:
+    here = world()
+    here.fill(4)
+    first = here.freeze()
+    here.fill(4)
+    here.freeze()
+    here.lake.load().manage_snapshots().rollback_to_snapshot(first).commit()
+
+    seen = here.expect_correct()
+
+    assert (seen.rows_cold, seen.rows_hot) == (4, 4)
+    here.fill(1)
+    here.freeze()
+    assert here.expect_correct().rows_cold == 9
+
+
+def test_a_cut_is_read_again_alike_after_commits_and_writes(world: MakeWorld) -> None:
+    here = world()
+    here.fill(5)
+    cut = here.lake.open().cut()
+    before_commit = ways.library(here.lake, cut)
+    here.freeze()
+    here.fill(5)
+
+    after_commit = ways.library(here.lake, cut)
+
+    assert here.oracle.score("cut", lambda: before_commit).verdict is Verdict.WRONG  # stale by now
+    assert sorted(after_commit.rows.to_pylist(), key=str) == sorted(before_commit.rows.to_pylist(), key=str)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step[0]}.{step[1]}-{step[2]}")
+def test_a_commit_before_any_step_changes_nothing(
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: tuple[str, str, int]
+) -> None:
+    here = some_of_both(world)
+
+    before(monkeypatch, step, lambda: more_and_freeze(here))
+
+    here.expect_correct({"library": ways.library})
+    monkeypatch.undo()
+    here.expect_correct()
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step[0]}.{step[1]}-{step[2]}")
+def test_a_commit_and_retention_before_any_step_give_the_rows_or_an_error(
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: tuple[str, str, int]
+) -> None:
+    here = some_of_both(world)
+
+    def commit_and_delete() -> None:
+        more_and_freeze(here)
+        delete_records(here.lake.bootstrap, here.lake.topic, {0: here.journal.end_of(0)})
+
+    before(monkeypatch, step, commit_and_delete)
+
+    [score] = here.score({"library": ways.library})
+    # While planning, a newer snapshot has the rows; later, the log no longer has what was planned.
+    allowed = {Verdict.CORRECT} if STEPS.index(step) <= PLANNED - 2 else {Verdict.CORRECT, Verdict.DECLARED}
+    assert score.verdict in allowed, str(score)
+    monkeypatch.undo()
+    here.expect_correct()
+
+
+@pytest.mark.parametrize("step", ["register", "plan_cold_splits", "plan_hot", "read_split"])
+def test_a_commit_while_sql_runs_changes_nothing(
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    here = some_of_both(world)
+    where = "federation.engine.query" if step == "register" else "federation.engine.streams"
+    name = "TableStreams" if step == "register" else step
+
+    before(monkeypatch, (where, name, 1), lambda: more_and_freeze(here))
+
+    here.expect_correct({"engine, self-union": ways.engine_twice})
+
+
+def test_a_data_file_that_is_missing_is_a_declared_error(world: MakeWorld) -> None:
+    here = some_of_both(world)
+    for file in here.lake.load().inspect.files().column("file_path").to_pylist():
+        here.lake.load().io.delete(file)
+
+    here.expect_error(ColdReadError)
+
+
+def some_of_both(world: MakeWorld) -> World:
+    here = world()
+    here.fill(6, 0)
+    here.fill(3, 1)
+    here.freeze({0: 4, 1: 1})
+    return here
+
+
+def more_and_freeze(here: World) -> None:
+    here.fill(2, 0)
+    here.freeze()
+    here.fill(1, 1)
