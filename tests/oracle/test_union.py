@@ -27,7 +27,7 @@ STEPS = [
     ("federation.take", "open_catalog", 1),
     ("federation.take", "pin", 1),
     ("federation.take", "define", 1),
-    ("federation.take", "resolve_summary", 1),
+    ("federation.take", "resolve_boundary", 1),
     ("federation.take", "connect", 1),
     ("federation.take", "read_log_bounds", 1),
     ("client", "describe", 1),
