@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from federation.errors import OptionError
 from federation.options import check_options, integer_of, table_options, under, value_of
 from hotset.offsets import Isolation
+
+KAFKA_FIELDS: Final = ("topic", "partition", "offset", "timestamp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,10 @@ class TableDefinition:
     isolation: Isolation
     value_format: str
     accepts_gaps: bool
+    boundary: str
+    checkpoints: tuple[str, ...]
+    kafka_columns: Mapping[str, str]
+    declared_offsets: str | None
     snapshot_id: int | None
     ref: str | None
     max_hot_records: int | None
@@ -95,6 +102,10 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         isolation=Isolation(value_of(settled, "kafka.isolation.level") or ""),
         value_format=value_of(settled, "valueFormat") or "json",
         accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
+        boundary=value_of(settled, "boundary") or "auto",
+        checkpoints=list_of(settled, "checkpointLocation") or (),
+        kafka_columns=_kafka_columns(settled),
+        declared_offsets=settled.get("committedOffsets"),
         snapshot_id=integer_of(settled, "snapshot-id"),
         ref=settled.get("branch") or settled.get("tag"),
         max_hot_records=integer_of(settled, "maxHotRecords"),
@@ -106,14 +117,32 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
     )
 
 
-def columns_of(options: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return the columns asked for by option, or None for all.
+def list_of(options: Mapping[str, str], name: str) -> tuple[str, ...] | None:
+    """Return the parts of a list option, or None if it is not given.
 
     Raises:
         Nothing of its own.
     """
-    text = options.get("columns")
+    text = options.get(name)
     return None if text is None else tuple(part.strip() for part in text.split(","))
+
+
+def _kafka_columns(options: Mapping[str, str]) -> dict[str, str]:
+    named = {}
+    for part in list_of(options, "kafkaColumns") or ():
+        field, _, column = part.partition("=")
+        if field not in KAFKA_FIELDS or not column:
+            raise OptionError(
+                f"option 'kafkaColumns' has {part!r}, which is not of the form field=column with a field of "
+                f"{', '.join(KAFKA_FIELDS)}",
+                option="kafkaColumns",
+            )
+        named[field] = column
+    if value_of(options, "boundary") == "columns" and not {"partition", "offset"} <= set(named):
+        raise OptionError(
+            "boundary=columns needs option 'kafkaColumns' with partition and offset", option="kafkaColumns"
+        )
+    return named
 
 
 def _required(options: Mapping[str, str], name: str) -> int:

@@ -71,6 +71,36 @@ OPTIONS: Final = (
         "If false, records that retention removed before the table had them are left out, and the receipt "
         "names them; if true they are an error.",
     ),
+    Option(
+        "boundary",
+        "string",
+        "auto",
+        "Who knows what is committed; `auto` goes by what the snapshot shows.",
+        ("auto", "summary", "spark", "columns", "declared"),
+        may_be_table_property=True,
+    ),
+    Option(
+        "checkpointLocation",
+        "list",
+        None,
+        "Checkpoint folders of the Spark streaming queries that fill the table.",
+        may_be_table_property=True,
+    ),
+    Option(
+        "kafkaColumns",
+        "list",
+        None,
+        "Columns that hold where a record came from, such as "
+        "`partition=kafka_partition,offset=kafka_offset`; also "
+        "`topic` and `timestamp`. Hot rows get them too.",
+        may_be_table_property=True,
+    ),
+    Option(
+        "committedOffsets",
+        "string",
+        None,
+        'The boundary of one snapshot, declared: `{"snapshot_id": id, "partitions": {"0": next offset}}`.',
+    ),
     Option("snapshot-id", "integer", None, "Read this snapshot, and the topic from where it ends."),
     Option("branch", "string", None, "Read the head of this branch instead of main."),
     Option("tag", "string", None, "Read the snapshot of this tag."),

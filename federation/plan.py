@@ -71,6 +71,7 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
             isolation=cut.isolation,
             ranges=group,
             value_format=definition.value_format,
+            kafka_columns=definition.kafka_columns,
             schema=schema,
             kafka_properties=definition.kafka_properties,
             read_timeout_ms=definition.read_timeout_ms,

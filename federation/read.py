@@ -15,6 +15,7 @@ from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit, Split
 from hotset import Deadline, DrainLimits, connect, drain, require_topic_id
 from hotset.decode import decoder_for
+from hotset.decode.position import position_column
 
 NewestSeen = Callable[[int], None]
 
@@ -40,10 +41,25 @@ def _read_hot(split: HotSplit, newest_seen: NewestSeen | None) -> Iterator[pa.Re
     client = connect(resolve(split.kafka_properties))
     decode = decoder_for(split.value_format)
     deadline = Deadline.after_ms(split.read_timeout_ms)
+    positions = set(split.kafka_columns.values())
+    values = pa.schema([field for field in split.schema if field.name not in positions])
     limits = DrainLimits(no_progress_ms=split.no_progress_timeout_ms)
     for raw in drain(client, split.topic, split.ranges, split.isolation, deadline, limits):
         if newest_seen is not None:
             newest_seen(max(raw.column("timestamp_ms").to_pylist()))
-        yield decode(raw, split.schema, topic=split.topic)
+        yield _add_positions(decode(raw, values, topic=split.topic), raw, split)
     # Offsets of a topic that was recreated meanwhile mean other records.
     require_topic_id(client, split.topic, split.topic_id, deadline)
+
+
+def _add_positions(rows: pa.RecordBatch, raw: pa.RecordBatch, split: HotSplit) -> pa.RecordBatch:
+    if not split.kafka_columns:
+        return rows
+    field_of = {column: field for field, column in split.kafka_columns.items()}
+    arrays = [
+        position_column(raw, field_of[field.name], field.type, topic=split.topic)
+        if field.name in field_of
+        else rows.column(field.name)
+        for field in split.schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=split.schema) if arrays else rows

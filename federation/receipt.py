@@ -40,6 +40,8 @@ class TableReceipt:
             filters. `rows_cold` counts the snapshot once however often it was scanned.
         as_of_ms: When the end offsets were asked for (epoch milliseconds, UTC).
         newest_record_ms: Newest timestamp among the hot records, if any.
+        boundary: Where the boundary was found and how sure that is; None for a cut
+            that was taken up again, and for a plain table.
         gaps: Ranges `(partition, start, end)` missing by the caller's consent.
     """
 
@@ -53,6 +55,7 @@ class TableReceipt:
     rows_hot: int
     rows_cold: int
     newest_record_ms: int | None
+    boundary: Mapping[str, str] | None
     gaps: tuple[tuple[int, int, int], ...]
     stages_ms: Mapping[str, float]
 
@@ -87,6 +90,7 @@ class TableReceipt:
                 }
                 for p in self.partitions
             ],
+            "boundary": self.boundary,
             "gaps": [{"partition": p, "start": start, "end": end} for p, start, end in self.gaps],
             "stages_ms": {stage: round(ms, 3) for stage, ms in self.stages_ms.items()},
             "cut": self.cut,
@@ -132,6 +136,13 @@ def build_receipt(
         rows_hot=rows_hot,
         rows_cold=rows_cold,
         newest_record_ms=newest_record_ms,
+        boundary=None
+        if taken.committed is None
+        else {
+            "resolver": taken.committed.resolver,
+            "provenance": taken.committed.provenance,
+            "confidence": taken.committed.confidence.value,
+        },
         gaps=tuple((gap.partition, gap.start, gap.end) for gap in cut.gaps),
         stages_ms={"plan": taken.plan_ms, **stages_ms},
     )
@@ -152,6 +163,8 @@ def render_receipt(receipt: TableReceipt) -> str:
     for p in receipt.partitions:
         held = f", {p.held_back} offsets held back by an open transaction" if p.held_back else ""
         lines.append(f"  partition {p.partition}: committed {p.committed}, hot [{p.start}, {p.end}){held}")
+    if receipt.boundary is not None:
+        lines.append(f"  boundary: {receipt.boundary['provenance']} ({receipt.boundary['confidence']})")
     lines.extend(f"  gap accepted: partition {p} [{start}, {end})" for p, start, end in receipt.gaps)
     stages = ", ".join(f"{stage} {ms:.1f}" for stage, ms in receipt.stages_ms.items())
     lines.append(f"  milliseconds: {stages}")

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from federation.config import load_config
-from federation.definition import columns_of, merge_options
+from federation.definition import list_of, merge_options
 from federation.errors import OptionError
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
 from federation.read import read_split
@@ -54,7 +54,7 @@ class KafkaIcebergDataSource(DataSource):
             raise OptionError("no table is named; call load('namespace.table')", option="path")
         merged = merge_options(name, given, load_config().options_of(name))
         taken = take_cut(merged)
-        self._schema = answer_schema(taken, columns_of(merged))
+        self._schema = answer_schema(taken, list_of(merged, "columns"))
         # Hot splits first: the freshest rows, and what a LIMIT should see.
         self._splits: tuple[Split, ...] = (
             *plan_hot(taken, self._schema, spread=True),
@@ -123,7 +123,9 @@ def spark_schema(schema: pa.Schema) -> StructType:
                 "'columns'",
                 column=field.name,
             )
-    return from_arrow_schema(pa.schema([_relaxed(field) for field in schema]))
+    relaxed = pa.schema([_relaxed(field) for field in schema])
+    # A time without a zone is no instant, and must not become one in the session's zone.
+    return from_arrow_schema(relaxed, prefer_timestamp_ntz=True)
 
 
 def arrow_schema_of(schema: StructType) -> pa.Schema:

@@ -28,6 +28,7 @@ class HotSplit:
     isolation: Isolation
     ranges: tuple[OffsetRange, ...]
     value_format: str
+    kafka_columns: Mapping[str, str]
     schema: pa.Schema = field(repr=False)
     kafka_properties: Mapping[str, str] = field(repr=False)
     read_timeout_ms: int

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from federation.config import Config, load_config
 from federation.cut import Cut
-from federation.definition import columns_of, merge_options
+from federation.definition import list_of, merge_options
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
 from federation.read import read_split
 from federation.receipt import TableReceipt, build_receipt
@@ -51,7 +51,7 @@ class FederatedTable:
             CutTokenError: The cut is of another table.
         """
         taken = take_cut(self.options) if cut is None else resume_cut(self.options, cut)
-        schema = answer_schema(taken, columns if columns is not None else columns_of(self.options))
+        schema = answer_schema(taken, columns if columns is not None else list_of(self.options, "columns"))
         return Scan(taken, schema)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coldset import PinnedTable, open_catalog, pin
-from federation.boundary import resolve_summary
+from federation.boundary import CommittedOffsets, resolve_boundary
 from federation.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
 from federation.definition import TableDefinition, define
 from federation.errors import CutTokenError, OffsetGapError, TableReplacedError
@@ -36,6 +36,7 @@ class TakenCut:
         pinned: The loaded table and snapshot.
         cut: The cut.
         bounds: What the log held; None for a plain table.
+        committed: What the boundary was found to be; None if there was nothing to find.
         as_of_ms: When the ends were asked for (epoch milliseconds, UTC).
         plan_ms: Milliseconds it took.
     """
@@ -44,6 +45,7 @@ class TakenCut:
     pinned: PinnedTable
     cut: Cut
     bounds: LogBounds | None
+    committed: CommittedOffsets | None
     as_of_ms: int
     plan_ms: float
 
@@ -102,7 +104,7 @@ def resume_cut(options: Mapping[str, str], cut: Cut) -> TakenCut:
         deadline = Deadline.after_ms(definition.plan_timeout_ms)
         bounds = read_log_bounds(client, cut.topic, cut.isolation, deadline)
         require_readable(cut, bounds)
-    return TakenCut(definition, pinned, cut, bounds, _now_ms(), _since_ms(began_s))
+    return TakenCut(definition, pinned, cut, bounds, None, _now_ms(), _since_ms(began_s))
 
 
 def _pin(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
@@ -125,13 +127,13 @@ def _take(pinned: PinnedTable, definition: TableDefinition, began_s: float) -> T
     facts = SnapshotFacts(definition.name, pinned.uuid, pinned.snapshot_id, pinned.schema_id)
     if definition.topic is None:
         cut = cold_cut(facts, definition.isolation)
-        return TakenCut(definition, pinned, cut, None, _now_ms(), _since_ms(began_s))
-    committed = resolve_summary(pinned)
+        return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
     client = connect(resolve(definition.kafka_properties))
+    committed = resolve_boundary(pinned, definition, client)
     deadline = Deadline.after_ms(definition.plan_timeout_ms)
     bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
     cut = compute_cut(facts, committed, bounds, accepts_gaps=definition.accepts_gaps)
-    return TakenCut(definition, pinned, cut, bounds, bounds.read_at_ms, _since_ms(began_s))
+    return TakenCut(definition, pinned, cut, bounds, committed, bounds.read_at_ms, _since_ms(began_s))
 
 
 def _now_ms() -> int:

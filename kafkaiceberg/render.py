@@ -55,6 +55,8 @@ def render_cut(taken: TakenCut) -> str:
         for r in cut.ranges
     ]
     lines.append(_table(["partition", "committed", "start", "end", "offsets", "held back"], rows))
+    if taken.committed is not None:
+        lines.append(f"boundary: {taken.committed.provenance} ({taken.committed.confidence.value})")
     lines.append(cut.token())
     return "\n".join(lines)
 

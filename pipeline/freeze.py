@@ -30,13 +30,15 @@ from coldset import (
     writer_metadata,
 )
 from coldset.errors import CommitConflictError, CommitStateUnknownError
-from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_summary
+from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_boundary
 from federation.cut import Cut
+from federation.definition import TableDefinition
 from federation.plan import answer_schema, plan_hot
 from federation.read import read_split
 from federation.secrets import resolve
 from federation.splits import HotSplit
 from federation.take import TakenCut, take_cut
+from hotset import connect
 from hotset.errors import HotsetError
 from pipeline.errors import FencedError, FreezeOptionError
 
@@ -93,6 +95,7 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
     taken = take_cut(options)
     if taken.cut.topic is None:
         raise FreezeOptionError(f"table {taken.cut.table!r} is plain (read=cold): there is nothing to freeze")
+    _require_own_boundary(taken)
     # Offsets without visible records still move the boundary, or they would be read for ever.
     if taken.cut.hot_span == 0 and not taken.cut.gaps:
         return FreezeResult(taken.cut.table, None, 0, 0, taken.cut, _since_ms(began_s))
@@ -103,6 +106,17 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
     )
     _log.info("froze %d rows of %s into snapshot %s", result.rows, result.table, snapshot_id)
     return result
+
+
+def _require_own_boundary(taken: TakenCut) -> None:
+    found = taken.committed
+    if found is not None and found.resolver not in ("summary", "declared"):
+        raise FreezeOptionError(
+            f"table {taken.cut.table!r} is filled by another writer ({found.provenance}), and two "
+            "writers would put "
+            "records into it twice; stop that one, and declare where it ended with boundary=declared",
+            table=taken.cut.table,
+        )
 
 
 def stage(spark: SparkSession, taken: TakenCut) -> Staged:
@@ -148,7 +162,7 @@ def commit(staged: Staged) -> int:
             {PROPERTY: new_boundary(staged.taken)},
             commit_id=str(uuid.uuid4()),
             pin_tag=PIN_TAG,
-            fence=partial(require_boundary, cut),
+            fence=partial(require_boundary, cut, definition),
         )
     except CommitStateUnknownError:
         raise
@@ -176,7 +190,7 @@ def new_boundary(taken: TakenCut) -> str:
     )
 
 
-def require_boundary(cut: Cut, pinned: PinnedTable) -> None:
+def require_boundary(cut: Cut, definition: TableDefinition, pinned: PinnedTable) -> None:
     """Raise unless the table still holds exactly what it held when the cut was taken.
 
     Raises:
@@ -185,7 +199,8 @@ def require_boundary(cut: Cut, pinned: PinnedTable) -> None:
     """
     if pinned.uuid != cut.table_uuid:
         raise FencedError(f"table {cut.table!r} was replaced since the cut was taken; nothing was committed")
-    committed = resolve_summary(pinned)
+    client = connect(resolve(definition.kafka_properties))
+    committed = resolve_boundary(pinned, definition, client)
     held = {r.partition: cut.committed(r.partition) for r in cut.ranges}
     moved = [p for p in sorted({*held, *committed.next_offset}) if committed.of(p) != held.get(p, 0)]
     if moved or (committed.topic_id not in (None, cut.topic_id)):

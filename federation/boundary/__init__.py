@@ -1,11 +1,12 @@
 """Who knows what is committed: one resolver per kind of writer.
 
-Every resolver has the same face, `(pinned table) -> CommittedOffsets`, and
-raises `BoundaryUnknownError` rather than guess. This release has one.
+`resolve_boundary` chooses one and asks it; each answers with the same kind of
+`CommittedOffsets`, and raises `BoundaryUnknownError` rather than guess.
 """
 
 from federation.boundary.committed import CommittedOffsets, Confidence
-from federation.boundary.summary import PIN_TAG, PROPERTY, parse_offsets, render_offsets, resolve_summary
+from federation.boundary.resolve import resolve_boundary
+from federation.boundary.summary import PIN_TAG, PROPERTY, parse_offsets, render_offsets
 
 __all__ = [
     "PIN_TAG",
@@ -14,5 +15,5 @@ __all__ = [
     "Confidence",
     "parse_offsets",
     "render_offsets",
-    "resolve_summary",
+    "resolve_boundary",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Confidence(StrEnum):
@@ -28,6 +29,7 @@ class CommittedOffsets:
         topic_id: Identity of the topic the records came from; None if not recorded.
         next_offset: Partition to first offset not in the snapshot. A partition
             that is absent has nothing in the snapshot, so its next offset is 0.
+        resolver: Name of the resolver that answered; the value of option `boundary`.
         provenance: Where this was found, in words.
         confidence: How sure it is.
     """
@@ -35,6 +37,7 @@ class CommittedOffsets:
     snapshot_id: int | None
     topic_id: str | None
     next_offset: Mapping[int, int]
+    resolver: str
     provenance: str
     confidence: Confidence
 
@@ -45,3 +48,14 @@ class CommittedOffsets:
             Nothing of its own.
         """
         return self.next_offset.get(partition, 0)
+
+
+def parse_next_offset(value: Any) -> int:
+    """Return a next offset read from JSON.
+
+    Raises:
+        ValueError: It is no whole number, or below zero.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is no offset")
+    return value

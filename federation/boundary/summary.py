@@ -13,8 +13,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from coldset import PinnedTable, is_complete, summary_value, walk_parents
-from federation.boundary.committed import CommittedOffsets, Confidence
+from coldset import PinnedTable, summary_value, walk_parents
+from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
 from federation.errors import BoundaryUnknownError
 from hotset.offsets import Isolation
 
@@ -72,8 +72,9 @@ def parse_offsets(text: str, *, snapshot_id: int, provenance: str) -> CommittedO
             snapshot_id=snapshot_id,
             topic_id=str(document["topic_id"]),
             next_offset={
-                int(p): _offset(entry["next_offset"]) for p, entry in document["partitions"].items()
+                int(p): parse_next_offset(entry["next_offset"]) for p, entry in document["partitions"].items()
             },
+            resolver="summary",
             provenance=provenance,
             confidence=Confidence.EXACT,
         )
@@ -85,38 +86,22 @@ def parse_offsets(text: str, *, snapshot_id: int, provenance: str) -> CommittedO
 
 
 def resolve_summary(pinned: PinnedTable) -> CommittedOffsets:
-    """Find the boundary of the pinned snapshot.
-
-    A table that has no snapshot at all holds nothing, which is known for sure.
+    """Find the boundary of the pinned snapshot, which must not be None.
 
     Raises:
-        BoundaryUnknownError: The table has snapshots and none that the pinned
-            one is built on has the property.
+        BoundaryUnknownError: No snapshot that the pinned one is built on has the property.
     """
-    if pinned.snapshot is None:
-        return CommittedOffsets(None, None, {}, "a table without snapshots", Confidence.EXACT)
-    looked = 0
+    assert pinned.snapshot is not None
     for snapshot in walk_parents(pinned.table, pinned.snapshot):
-        looked += 1
         text = summary_value(snapshot, PROPERTY)
         if text is not None:
             found_in = f"the summary of snapshot {snapshot.snapshot_id}"
             return parse_offsets(text, snapshot_id=pinned.snapshot.snapshot_id, provenance=found_in)
-    cause = (
-        "no ancestor has it"
-        if is_complete(pinned.table, pinned.snapshot)
-        else "older ancestors have been expired"
-    )
     raise BoundaryUnknownError(
-        f"nothing says which records snapshot {pinned.snapshot_id} of table {pinned.identifier!r} holds: "
-        f"looked for property {PROPERTY} in the summaries of {looked} snapshots, by parents, and {cause}; "
-        "fill the table with a writer that sets it, such as `kafkaiceberg freeze`",
+        f"no snapshot that snapshot {pinned.snapshot_id} of table {pinned.identifier!r} is built on "
+        "has property "
+        f"{PROPERTY} in its summary; fill the table with a writer that sets it, such as `kafkaiceberg "
+        "freeze`",
         table=pinned.identifier,
         snapshot_id=pinned.snapshot_id,
     )
-
-
-def _offset(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"next_offset {value!r}")
-    return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from federation.definition import columns_of, define, merge_options
+from federation.definition import define, list_of, merge_options
 from federation.errors import OptionError
 from federation.options import OPTIONS, check_options
 from hotset.offsets import Isolation
@@ -155,5 +155,5 @@ def test_a_prefix_alone_is_no_option(name: str) -> None:
 
 
 def test_columns_are_a_list_with_spaces_allowed() -> None:
-    assert columns_of({"columns": " id, note"}) == ("id", "note")
-    assert columns_of({}) is None
+    assert list_of({"columns": " id, note"}, "columns") == ("id", "note")
+    assert list_of({}, "columns") is None

@@ -6,61 +6,16 @@ commit has landed. Whatever the moment, the answer has each record once, or an e
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from coldset.errors import ColdReadError
-from hotset.client import KafkaClient
 from tests.builders import add_partitions, delete_records
 from tests.oracle import ways
 from tests.oracle.checker import Verdict
 from tests.oracle.conftest import MakeWorld
-from tests.oracle.world import World
+from tests.oracle.steps import PLANNING, STEPS, Step, before, more_and_freeze, some_of_both
 
 pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
-
-# Module, name, and which call of it: every step between the question and the last row.
-STEPS = [
-    ("federation.take", "open_catalog", 1),
-    ("federation.take", "pin", 1),
-    ("federation.take", "define", 1),
-    ("federation.take", "resolve_boundary", 1),
-    ("federation.take", "connect", 1),
-    ("federation.take", "read_log_bounds", 1),
-    ("client", "describe", 1),
-    ("client", "list_offsets", 1),
-    ("client", "list_offsets", 2),
-    ("client", "list_offsets", 3),
-    ("client", "describe", 2),
-    ("federation.take", "compute_cut", 1),
-    ("federation.table", "answer_schema", 1),
-    ("federation.table", "plan_cold_splits", 1),
-    ("federation.table", "read_split", 1),
-    ("federation.table", "plan_hot", 1),
-    ("federation.table", "read_split", 2),
-    ("federation.read", "drain", 1),
-    ("federation.read", "require_topic_id", 1),
-]
-PLANNED = STEPS.index(("federation.take", "compute_cut", 1))
-
-
-def before(patch: pytest.MonkeyPatch, step: tuple[str, str, int], happens: Callable[[], None]) -> None:
-    """Let something happen once, just before the n-th call of a step."""
-    where, name, call = step
-    owner: Any = KafkaClient if where == "client" else importlib.import_module(where)
-    real = getattr(owner, name)
-    left = [call]
-
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        left[0] -= 1
-        if left[0] == 0:
-            happens()
-        return real(*args, **kwargs)
-
-    patch.setattr(owner, name, wrapped)
 
 
 def test_a_table_without_snapshots_is_read_from_the_log_alone(world: MakeWorld) -> None:
@@ -155,9 +110,9 @@ def test_a_cut_is_read_again_alike_after_commits_and_writes(world: MakeWorld) ->
     assert sorted(after_commit.rows.to_pylist(), key=str) == sorted(before_commit.rows.to_pylist(), key=str)
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step[0]}.{step[1]}-{step[2]}")
+@pytest.mark.parametrize("step", STEPS, ids=str)
 def test_a_commit_before_any_step_changes_nothing(
-    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: tuple[str, str, int]
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: Step
 ) -> None:
     here = some_of_both(world)
 
@@ -168,9 +123,9 @@ def test_a_commit_before_any_step_changes_nothing(
     here.expect_correct()
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step[0]}.{step[1]}-{step[2]}")
+@pytest.mark.parametrize("step", STEPS, ids=str)
 def test_a_commit_and_retention_before_any_step_give_the_rows_or_an_error(
-    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: tuple[str, str, int]
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: Step
 ) -> None:
     here = some_of_both(world)
 
@@ -182,7 +137,7 @@ def test_a_commit_and_retention_before_any_step_give_the_rows_or_an_error(
 
     [score] = here.score({"library": ways.library})
     # While planning, a newer snapshot has the rows; later, the log no longer has what was planned.
-    allowed = {Verdict.CORRECT} if STEPS.index(step) <= PLANNED - 2 else {Verdict.CORRECT, Verdict.DECLARED}
+    allowed = {Verdict.CORRECT} if step in PLANNING else {Verdict.CORRECT, Verdict.DECLARED}
     assert score.verdict in allowed, str(score)
     monkeypatch.undo()
     here.expect_correct()
@@ -196,7 +151,7 @@ def test_a_commit_while_sql_runs_changes_nothing(
     where = "federation.engine.query" if step == "register" else "federation.engine.streams"
     name = "TableStreams" if step == "register" else step
 
-    before(monkeypatch, (where, name, 1), lambda: more_and_freeze(here))
+    before(monkeypatch, Step(where, name), lambda: more_and_freeze(here))
 
     here.expect_correct({"engine, self-union": ways.engine_twice})
 
@@ -207,17 +162,3 @@ def test_a_data_file_that_is_missing_is_a_declared_error(world: MakeWorld) -> No
         here.lake.load().io.delete(file)
 
     here.expect_error(ColdReadError)
-
-
-def some_of_both(world: MakeWorld) -> World:
-    here = world()
-    here.fill(6, 0)
-    here.fill(3, 1)
-    here.freeze({0: 4, 1: 1})
-    return here
-
-
-def more_and_freeze(here: World) -> None:
-    here.fill(2, 0)
-    here.freeze()
-    here.fill(1, 1)

@@ -1,0 +1,248 @@
+"""One behaviour, whatever kind of writer filled the table.
+
+Each writer here leaves a different mark of what it has committed; the union must come out the same,
+at every snapshot that is still in the table, and what no mark explains must be an error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
+from federation.errors import BoundaryUnknownError, OptionError
+from pipeline import freeze_once
+from pipeline.errors import FreezeOptionError
+from stack import KafkaBroker
+from tests.builders import Lake, commit_until, produce
+from tests.conftest import MakeLake
+
+pytestmark = pytest.mark.kafka
+
+ROWS = pa.schema([("seq", pa.int64()), ("kafka_partition", pa.int32()), ("kafka_offset", pa.int64())])
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How a kind of writer commits the records of both partitions up to some end."""
+
+    name: str
+    commit: Callable[[Lake, dict[int, int]], None]
+    options: Callable[[Lake], dict[str, str]]
+
+
+def append(lake: Lake, starts: dict[int, int], ends: dict[int, int], **summary: str) -> None:
+    """Put the records of `[start, end)` into the table, as any foreign writer may."""
+    rows = [
+        {"seq": 1000 * p + i, "kafka_partition": p, "kafka_offset": i}
+        for p, end in ends.items()
+        for i in range(starts.get(p, 0), end)
+    ]
+    lake.load().append(pa.Table.from_pylist(rows, schema=ROWS), snapshot_properties=summary)
+
+
+def held(lake: Lake) -> dict[int, int]:
+    """How far each partition is in the table, by its own columns."""
+    rows = lake.load().scan().to_arrow().to_pylist()
+    return {p: sum(row["kafka_partition"] == p for row in rows) for p in (0, 1)}
+
+
+def commit_with_columns(lake: Lake, ends: dict[int, int]) -> None:
+    append(lake, held(lake), ends)
+
+
+def commit_with_spark_marks(lake: Lake, ends: dict[int, int]) -> None:
+    """What Spark's streaming sink leaves; the checkpoint has the layout of a real one."""
+    checkpoint = lake.directory / "checkpoint"
+    (checkpoint / "offsets").mkdir(parents=True, exist_ok=True)
+    (checkpoint / "metadata").write_text('{"id":"the-query"}')
+    epoch = len(list((checkpoint / "offsets").iterdir()))
+    vector = json.dumps({lake.topic: {str(p): end for p, end in ends.items()}})
+    (checkpoint / "offsets" / str(epoch)).write_text(f'v1\n{{"batchWatermarkMs":0}}\n{vector}\n')
+    append(lake, held(lake), ends, **{QUERY_ID: "the-query", EPOCH_ID: str(epoch)})
+
+
+def commit_and_declare(lake: Lake, ends: dict[int, int]) -> None:
+    append(lake, held(lake), ends)
+    snapshot = lake.load().current_snapshot()
+    assert snapshot is not None
+    partitions = {str(p): end for p, end in ends.items()}
+    declared = json.dumps({"snapshot_id": snapshot.snapshot_id, "partitions": partitions})
+    (lake.directory / f"declared-{snapshot.snapshot_id}.json").write_text(declared)
+
+
+def declared(lake: Lake, snapshot_id: int) -> str:
+    return (lake.directory / f"declared-{snapshot_id}.json").read_text()
+
+
+COLUMNS = "partition=kafka_partition,offset=kafka_offset"
+
+WRITERS = [
+    Writer(
+        "freeze",
+        lambda lake, ends: None if commit_until(lake.having(kafkaColumns=COLUMNS), ends) else None,
+        lambda _: {},
+    ),
+    Writer("columns", commit_with_columns, lambda _: {}),
+    Writer(
+        "spark",
+        commit_with_spark_marks,
+        lambda lake: {"checkpointLocation": str(lake.directory / "checkpoint")},
+    ),
+    Writer("declared", commit_and_declare, lambda lake: {"boundary": "declared"}),
+]
+
+
+def fill(lake: Lake, counts: dict[int, int]) -> None:
+    for partition, count in counts.items():
+        start = lake_ends(lake).get(partition, 0)
+        values = [{"seq": 1000 * partition + start + i} for i in range(count)]
+        produce(lake.bootstrap, lake.topic, values, partition=partition)
+
+
+def lake_ends(lake: Lake) -> dict[int, int]:
+    path = lake.directory / "ends.json"
+    return {int(p): end for p, end in json.loads(path.read_text()).items()} if path.exists() else {}
+
+
+def send(lake: Lake, counts: dict[int, int]) -> None:
+    fill(lake, counts)
+    ends = {p: lake_ends(lake).get(p, 0) + count for p, count in counts.items()}
+    (lake.directory / "ends.json").write_text(json.dumps({**lake_ends(lake), **ends}))
+
+
+def options_at(writer: Writer, lake: Lake, snapshot_id: int) -> dict[str, str]:
+    own = writer.options(lake)
+    if writer.name == "declared":
+        own = {**own, "committedOffsets": declared(lake, snapshot_id)}
+    return {"kafkaColumns": COLUMNS, **own, "snapshot-id": str(snapshot_id)}
+
+
+@pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.name)
+def test_the_union_is_exact_at_every_snapshot_of_any_writer(lake: MakeLake, writer: Writer) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 10, 1: 4})
+    writer.commit(made, {0: 6, 1: 4})
+    send(made, {0: 5, 1: 3})
+    writer.commit(made, {0: 12, 1: 4})
+    send(made, {1: 2})
+
+    for snapshot in made.load().snapshots():
+        rows = made.open(**options_at(writer, made, snapshot.snapshot_id)).scan().to_arrow().to_pylist()
+
+        expected = [(0, i) for i in range(15)] + [(1, i) for i in range(9)]
+        assert sorted((row["kafka_partition"], row["kafka_offset"]) for row in rows) == expected
+        assert sorted(row["seq"] for row in rows) == sorted(1000 * p + i for p, i in expected)
+
+
+def test_a_receipt_says_which_resolver_answered_and_how_sure_it_is(lake: MakeLake) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 3})
+    commit_with_columns(made, {0: 2})
+
+    scan = made.open(kafkaColumns=COLUMNS).scan()
+    scan.to_arrow()
+
+    assert scan.receipt.boundary is not None
+    assert (scan.receipt.boundary["resolver"], scan.receipt.boundary["confidence"]) == ("columns", "proven")
+
+
+def test_a_visible_record_that_the_writer_passed_over_is_an_error(lake: MakeLake) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 10})
+    append(made, {0: 0}, {0: 4})
+    append(made, {0: 5}, {0: 8})
+
+    with pytest.raises(BoundaryUnknownError, match="offset 4"):
+        made.open(kafkaColumns=COLUMNS).cut()
+
+
+def test_a_hole_of_tombstones_and_aborted_records_is_proven(broker: KafkaBroker, lake: MakeLake) -> None:
+    made = lake(schema=ROWS)
+    produce(broker.bootstrap, made.topic, [{"seq": 0}, None, None, {"seq": 3}], partition=0)
+    append(made, {0: 0}, {0: 1})
+    append(made, {0: 3}, {0: 4})
+
+    cut = made.open(kafkaColumns=COLUMNS).cut()
+
+    assert [(r.start, r.end) for r in cut.ranges] == [(4, 4), (0, 0)]
+
+
+def test_a_spark_epoch_that_the_checkpoint_no_longer_has_is_an_error(lake: MakeLake) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 10})
+    commit_with_spark_marks(made, {0: 5})
+    checkpoint = made.directory / "checkpoint"
+    (checkpoint / "offsets" / "0").unlink()
+
+    with pytest.raises(BoundaryUnknownError, match="offsets/0"):
+        made.open(checkpointLocation=str(checkpoint)).cut()
+
+
+def test_a_spark_table_without_its_checkpoint_names_the_option(lake: MakeLake) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 10})
+    commit_with_spark_marks(made, {0: 5})
+
+    with pytest.raises(BoundaryUnknownError, match="checkpointLocation"):
+        made.open().cut()
+
+
+def test_two_spark_queries_that_disagree_are_an_error(lake: MakeLake, tmp_path: Path) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 10})
+    commit_with_spark_marks(made, {0: 5})
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "metadata").write_text('{"id":"another"}')
+    (tmp_path / "offsets" / "0").write_text(f"v1\n{{}}\n{json.dumps({made.topic: {'0': 7}})}\n")
+    append(made, {0: 5}, {0: 7}, **{QUERY_ID: "another", EPOCH_ID: "0"})
+
+    with pytest.raises(BoundaryUnknownError, match="two Spark queries"):
+        made.open(checkpointLocation=f"{made.directory / 'checkpoint'},{tmp_path}").cut()
+
+
+def test_a_declared_boundary_of_another_snapshot_is_an_error(lake: MakeLake) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 10})
+    commit_and_declare(made, {0: 5})
+    old = made.load().current_snapshot()
+    assert old is not None
+    append(made, {0: 5}, {0: 6})
+
+    with pytest.raises(BoundaryUnknownError, match="another|speaks of snapshot"):
+        made.open(committedOffsets=declared(made, old.snapshot_id)).cut()
+
+
+def test_a_malformed_declaration_is_an_option_error(lake: MakeLake) -> None:
+    made = lake(schema=ROWS)
+    append(made, {}, {0: 1})
+
+    with pytest.raises(OptionError, match="committedOffsets"):
+        made.open(committedOffsets='{"0": 5}').cut()
+
+
+def test_a_table_of_an_unknown_writer_is_an_error_that_lists_what_was_looked_for(lake: MakeLake) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 10})
+    append(made, {}, {0: 5})
+
+    with pytest.raises(BoundaryUnknownError) as raised:
+        made.open().cut()
+
+    for word in ("kafkaiceberg.offsets", "spark.sql.streaming.queryId", "kafkaColumns", "committedOffsets"):
+        assert word in str(raised.value)
+
+
+@pytest.mark.spark
+def test_a_freeze_refuses_a_table_that_another_writer_fills(lake: MakeLake, spark: object) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 10})
+    commit_with_columns(made, {0: 5})
+
+    with pytest.raises(FreezeOptionError, match="another writer"):
+        freeze_once(spark, made.merged(kafkaColumns=COLUMNS))  # type: ignore[arg-type]
