@@ -33,6 +33,7 @@ class Fault(StrEnum):
     INVENTED = "invented"
     STALE = "stale"
     TORN = "torn"
+    MISCOUNTED = "miscounted"
     UNREPEATABLE = "unrepeatable"
     UNDECLARED = "undeclared"
 
@@ -49,8 +50,8 @@ class Observed:
     held_back: Mapping[int, int] = field(default_factory=dict)
     gaps: tuple[tuple[int, int, int], ...] = ()
     cut: str | None = None
-    rows_hot: int = 0
-    rows_cold: int = 0
+    rows_hot: int | None = None
+    rows_cold: int | None = None
     copies: int = 1
 
 
@@ -124,9 +125,13 @@ class Oracle:
         if torn := [i for i, count in counts.items() if count < seen.copies]:
             yield Fault.TORN, self._explained(torn, ends)
         for partition, promised in mark.promised.items():
-            if ends.get(partition, 0) < promised and not self._is_held_back(seen, partition):
+            if ends.get(partition, 0) < promised and not self._is_held_back(seen, ends, partition):
                 said = f"partition {partition} ends at {ends.get(partition)}, {promised} was promised"
                 yield Fault.STALE, said
+        if seen.rows_hot is not None and seen.rows_cold is not None:
+            counted = (seen.rows_hot + seen.rows_cold) * seen.copies
+            if counted != seen.rows.num_rows:
+                yield Fault.MISCOUNTED, f"{seen.rows.num_rows} rows, and the receipt says {counted}"
         once = {identity: count / seen.copies for identity, count in counts.items()}
         if seen.cut is not None and self._rows_of_cut.setdefault(seen.cut, once) != once:
             yield Fault.UNREPEATABLE, f"another answer at cut {seen.cut} had other rows"
@@ -152,11 +157,14 @@ class Oracle:
                 ends[entry.partition] = max(ends.get(entry.partition, 0), entry.offset + 1)
         return ends
 
-    def _is_held_back(self, seen: Observed, partition: int) -> bool:
+    def _is_held_back(self, seen: Observed, ends: Mapping[int, int], partition: int) -> bool:
         # Excused only if said, and if true: the last stable offset is where a transaction begins.
-        if seen.ends is None or seen.held_back.get(partition, 0) <= 0:
-            return False
-        return self.journal.begins_txn(partition, seen.ends.get(partition, 0))
+        if seen.ends is not None:
+            end = seen.ends.get(partition, 0)
+            return seen.held_back.get(partition, 0) > 0 and self.journal.begins_txn(partition, end)
+        # Without a receipt nothing can be said; then what is missing must begin with a transaction.
+        missing = self.journal.visible_from(partition, ends.get(partition, 0))
+        return bool(missing) and min(missing, key=lambda e: e.offset).identity.txn is not None
 
     def _listed(self, entries: list[Entry]) -> str:
         places = ", ".join(

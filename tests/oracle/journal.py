@@ -112,6 +112,10 @@ class Journal:
             e.offset >= offset for e in self._of_txn(found[0].identity.txn) if e.partition == partition
         )
 
+    def visible_from(self, partition: int, offset: int) -> list[Entry]:
+        found = (e for e in self.entries.values() if e.partition == partition and e.offset >= offset)
+        return [entry for entry in found if self.is_visible(entry)]
+
     def end_of(self, partition: int) -> int:
         """The offset after the last acknowledged record, visible or not."""
         return 1 + max((e.offset for e in self.entries.values() if e.partition == partition), default=-1)

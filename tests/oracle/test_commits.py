@@ -30,7 +30,7 @@ from pipeline.errors import FencedError
 from pipeline.freeze import commit
 from tests.builders import EVENTS, Lake, delete_topic, produce, stage_rows, unique
 from tests.oracle.conftest import MakeWorld
-from tests.oracle.test_union import some_of_both
+from tests.oracle.steps import some_of_both
 
 pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
 

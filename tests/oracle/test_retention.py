@@ -23,7 +23,7 @@ from tests.builders import (
 from tests.oracle import ways
 from tests.oracle.checker import Verdict
 from tests.oracle.conftest import MakeWorld
-from tests.oracle.test_union import before, some_of_both
+from tests.oracle.steps import Step, before, some_of_both
 from tests.oracle.world import World
 
 pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
@@ -72,7 +72,7 @@ def test_a_gap_that_a_commit_closes_meanwhile_is_no_gap(
     freeze = stage_rows(take_cut(here.lake.merged()))
     delete(here, 5)
 
-    before(monkeypatch, ("federation.take", "compute_cut", 1), lambda: commit(freeze))
+    before(monkeypatch, Step("federation.take", "compute_cut"), lambda: commit(freeze))
 
     assert here.expect_correct({"library": ways.library}).rows_cold == 9
 
@@ -82,7 +82,7 @@ def test_records_deleted_between_plan_and_read_are_a_declared_error(
 ) -> None:
     here = some_of_both(world)
 
-    before(monkeypatch, ("federation.read", "drain", 1), lambda: delete(here, 5))
+    before(monkeypatch, Step("federation.read", "drain"), lambda: delete(here, 5))
 
     here.expect_error(OffsetOutOfRangeError, {"library": ways.library})
 
@@ -114,7 +114,7 @@ def test_a_topic_recreated_while_it_is_read_is_a_declared_error(
 ) -> None:
     here = some_of_both(world)
 
-    before(monkeypatch, ("federation.read", "drain", 1), lambda: recreate(here, 20))
+    before(monkeypatch, Step("federation.read", "drain"), lambda: recreate(here, 20))
 
     here.expect_error(TopicChangedError, {"library": ways.library})
 
@@ -124,7 +124,7 @@ def test_a_topic_recreated_while_it_is_planned_is_a_declared_error(
 ) -> None:
     here = some_of_both(world)
 
-    before(monkeypatch, ("client", "list_offsets", 2), lambda: recreate(here, 20))
+    before(monkeypatch, Step("client", "list_offsets", 2), lambda: recreate(here, 20))
 
     here.expect_error(TopicChangedError, {"library": ways.library})
 
@@ -136,7 +136,7 @@ def test_a_topic_deleted_while_it_is_read_is_a_declared_error(
 
     before(
         monkeypatch,
-        ("federation.read", "drain", 1),
+        Step("federation.read", "drain"),
         lambda: delete_topic(here.lake.bootstrap, here.lake.topic),
     )
 

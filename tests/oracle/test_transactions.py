@@ -20,6 +20,7 @@ from tests.oracle import ways
 from tests.oracle.checker import IDENTITY, Observed
 from tests.oracle.conftest import MakeWorld
 from tests.oracle.journal import Sender
+from tests.oracle.steps import Step, before
 from tests.oracle.world import World
 
 pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
@@ -99,8 +100,6 @@ def test_spark_tasks_may_begin_or_end_inside_a_transaction(
 def test_a_transaction_that_is_aborted_while_it_is_read_is_never_seen(
     world: MakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.oracle.test_union import before
-
     here = world()
     here.fill(3)
     sender = here.sender("late", transactional=True)
@@ -108,7 +107,7 @@ def test_a_transaction_that_is_aborted_while_it_is_read_is_never_seen(
     sender.send(3)
     here.fill(3)
 
-    before(monkeypatch, ("federation.read", "drain", 1), sender.abort)
+    before(monkeypatch, Step("federation.read", "drain"), sender.abort)
 
     assert here.expect_correct({"library": ways.library}).rows_hot == 3
     assert here.expect_correct().rows_hot == 6

@@ -1,0 +1,160 @@
+"""The claim itself, for minutes: a freeze looping, producers sending, and every answer right on every way in.
+
+Nothing is arranged here. Commits land when they land, transactions open and end, and the library, the
+gateway and Spark ask all the while. The answers are kept and judged once the fate of each record is known.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stack import ManagedProcess
+from tests.builders import Lake, wait_until, write_config
+from tests.oracle import ways
+from tests.oracle.checker import Asked, Observed, Score, Verdict
+from tests.oracle.conftest import MakeWorld
+from tests.oracle.world import TALLY, World
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.oracle, pytest.mark.slow]
+
+ANSWERS = {"library": 220, "gateway": 220, "spark": 70}
+COMMITS = 5
+HANG_S = 420.0
+PAUSE_S = 0.1
+
+
+def test_every_answer_is_right_while_records_arrive_and_are_frozen(
+    world: MakeWorld, spark: SparkSession, tmp_path: Path
+) -> None:
+    here = world(partitions=2)
+    here.fill(50)
+    here.freeze()
+    config = write_config(here.lake, tmp_path / "kafkaiceberg.toml", port=free_port())
+
+    with freezing(here.lake, config) as freezer, serving(config) as base, sending(here):
+        freezer.wait_for("rows in", HANG_S)
+        asked = ask_on_all_ways(here, spark, base, freezer)
+        wait_until(lambda: commits(here.lake) > COMMITS, "commits", HANG_S)
+    scores = [here.oracle.judge(one) for one in asked]
+
+    verdicts = Counter(score.verdict for score in scores)
+    TALLY.update({str(verdict): count for verdict, count in verdicts.items()})
+    assert verdicts[Verdict.WRONG] == 0, told(scores, Verdict.WRONG)
+    assert verdicts[Verdict.DECLARED] == 0, told(scores, Verdict.DECLARED)
+    assert Counter(one.way.split()[0] for one in asked) == ANSWERS
+    assert sum(has_both_halves(one) for one in asked) > 100
+    assert here.expect_correct().rows.num_rows > 50
+
+
+def ask_on_all_ways(here: World, spark: SparkSession, base: str, freezer: ManagedProcess) -> list[Asked]:
+    """Ask on each way in a thread of its own, a plain question and one that reads the table twice in turn."""
+    lake = here.lake
+    questions: dict[str, list[tuple[str, Callable[[], Observed]]]] = {
+        "library": [("library", lambda: ways.library(lake))],
+        "gateway": [
+            ("gateway", lambda: ways.gateway(base, lake)),
+            ("gateway twice", lambda: ways.gateway(base, lake, is_twice=True)),
+        ],
+        "spark": [
+            ("spark", lambda: ways.spark(spark, lake)),
+            ("spark twice", lambda: ways.spark(spark, lake, is_twice=True)),
+        ],
+    }
+
+    def ask(way: str) -> list[Asked]:
+        found = []
+        for (name, question), _ in zip(cycle(questions[way]), range(ANSWERS[way]), strict=False):
+            assert freezer.is_running, freezer.log_tail()
+            found.append(here.oracle.ask(name, question))
+            time.sleep(PAUSE_S)  # so that commits come between the answers, not a condition to wait for
+        return found
+
+    with ThreadPoolExecutor(len(ANSWERS)) as pool:
+        return [one for found in pool.map(ask, ANSWERS) for one in found]
+
+
+@contextmanager
+def sending(here: World) -> Iterator[None]:
+    """About a hundred records a second, a third of them in short transactions, until the block ends."""
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def run(send: Callable[[], None]) -> None:
+        try:
+            while not stop.wait(PAUSE_S):
+                send()
+        except BaseException as exc:
+            failures.append(exc)
+            raise
+
+    txn = here.sender("txn", transactional=True)
+    endings = cycle([txn.commit, txn.abort, txn.commit])
+
+    def transact() -> None:
+        txn.begin()
+        txn.send(3, 1)
+        next(endings)()
+
+    threads = [threading.Thread(target=run, args=[send]) for send in (lambda: here.fill(6, 0), transact)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not failures, failures
+
+
+@contextmanager
+def freezing(lake: Lake, config: Path) -> Iterator[ManagedProcess]:
+    command = ["--config", str(config), "freeze", lake.table, "--every", "1s"]
+    with kafkaiceberg(command, config) as process:
+        yield process
+
+
+@contextmanager
+def serving(config: Path) -> Iterator[str]:
+    with kafkaiceberg(["--config", str(config), "serve"], config) as process:
+        process.wait_for("serving at", HANG_S)
+        yield process.log_text().split("serving at ")[1].split()[0].rstrip("/")
+
+
+def kafkaiceberg(arguments: list[str], config: Path) -> ManagedProcess:
+    log = config.with_name(f"{arguments[2]}.log")
+    return ManagedProcess.start([sys.executable, "-m", "kafkaiceberg", *arguments], log, cwd=Path.cwd())
+
+
+def commits(lake: Lake) -> int:
+    return len(lake.load().metadata.snapshots)
+
+
+def has_both_halves(asked: Asked) -> bool:
+    seen = asked.outcome
+    return isinstance(seen, Observed) and bool(seen.rows_hot) and bool(seen.rows_cold)
+
+
+def told(scores: list[Score], verdict: Verdict) -> str:
+    return "\n".join(str(score) for score in scores if score.verdict is verdict)[:4000]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
