@@ -16,8 +16,6 @@ from hotset.client import KafkaClient
 from tests.oracle.conftest import MakeWorld
 from tests.oracle.world import World
 
-BOUNDARY: Final = "resolve_summary"
-
 
 class Step(NamedTuple):
     """The n-th call of a function: a module's, or the Kafka client's."""
@@ -35,7 +33,7 @@ PLANNING: Final = [
     Step("federation.take", "open_catalog"),
     Step("federation.take", "pin"),
     Step("federation.take", "define"),
-    Step("federation.take", BOUNDARY),
+    Step("federation.take", "resolve_boundary"),
     Step("federation.take", "connect"),
     Step("federation.take", "read_log_bounds"),
     Step("client", "describe", 1),

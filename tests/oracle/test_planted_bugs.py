@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+import federation.boundary.resolve as resolve
 import federation.boundary.summary as summary
 import federation.take as take
 import hotset.client as client
@@ -27,7 +28,7 @@ from tests.oracle import ways
 from tests.oracle.checker import Fault, Observed, Score, Verdict
 from tests.oracle.conftest import MakeWorld
 from tests.oracle.journal import Journal
-from tests.oracle.steps import BOUNDARY, Step, before, more_and_freeze, some_of_both
+from tests.oracle.steps import Step, before, more_and_freeze, some_of_both
 from tests.oracle.world import World
 
 pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
@@ -96,13 +97,13 @@ def recreated_longer(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
 
 def boundary_moved_by(offsets: int) -> Plant:
     def plant(patch: pytest.MonkeyPatch, here: World) -> None:
-        real = getattr(take, BOUNDARY)
+        real = take.resolve_boundary
 
         def moved(pinned: PinnedTable, *rest: Any) -> CommittedOffsets:
             found = real(pinned, *rest)
             return replace(found, next_offset={p: o + offsets for p, o in found.next_offset.items()})
 
-        patch.setattr(take, BOUNDARY, moved)
+        patch.setattr(take, "resolve_boundary", moved)
 
     return plant
 
@@ -131,13 +132,13 @@ def ends_before_pin(patch: pytest.MonkeyPatch, here: World) -> None:
 
 def boundary_of_another_load(patch: pytest.MonkeyPatch, here: World) -> None:
     """Pin one state of the table, and look for the boundary in the state it has a moment later."""
-    real = getattr(take, BOUNDARY)
+    real = take.resolve_boundary
 
     def reloading(pinned: PinnedTable, *rest: Any) -> CommittedOffsets:
         now = here.lake.load()
         return real(replace(pinned, table=now, snapshot=now.current_snapshot()), *rest)
 
-    patch.setattr(take, BOUNDARY, reloading)
+    patch.setattr(take, "resolve_boundary", reloading)
 
 
 def boundary_of_the_group(patch: pytest.MonkeyPatch, here: World) -> None:
@@ -147,7 +148,7 @@ def boundary_of_the_group(patch: pytest.MonkeyPatch, here: World) -> None:
     writer = Consumer(group)
     writer.commit(offsets=places, asynchronous=False)
     writer.close()
-    real = getattr(take, BOUNDARY)
+    real = take.resolve_boundary
 
     def asking(pinned: PinnedTable, *rest: Any) -> CommittedOffsets:
         reader = Consumer(group)
@@ -155,7 +156,7 @@ def boundary_of_the_group(patch: pytest.MonkeyPatch, here: World) -> None:
         reader.close()
         return replace(real(pinned, *rest), next_offset={o.partition: o.offset for o in offsets})
 
-    patch.setattr(take, BOUNDARY, asking)
+    patch.setattr(take, "resolve_boundary", asking)
 
 
 def reset_to_earliest(patch: pytest.MonkeyPatch, here: World) -> None:
@@ -192,7 +193,8 @@ def walk_by_sequence_number(patch: pytest.MonkeyPatch, here: World) -> None:
     def newest_first(table: Any, snapshot: Any) -> Any:
         return sorted(table.metadata.snapshots, key=lambda s: s.sequence_number, reverse=True)
 
-    patch.setattr(summary, "walk_parents", newest_first)
+    for module in (summary, resolve):
+        patch.setattr(module, "walk_parents", newest_first)
 
 
 def read_uncommitted(patch: pytest.MonkeyPatch, here: World) -> None:
@@ -208,8 +210,8 @@ def read_uncommitted(patch: pytest.MonkeyPatch, here: World) -> None:
 
 def name_is_identity(patch: pytest.MonkeyPatch, here: World) -> None:
     """Know a topic by its name only."""
-    real = getattr(take, BOUNDARY)
-    patch.setattr(take, BOUNDARY, lambda *asked: replace(real(*asked), topic_id=None))
+    real = take.resolve_boundary
+    patch.setattr(take, "resolve_boundary", lambda *asked: replace(real(*asked), topic_id=None))
 
 
 def cold_half_at_the_head(patch: pytest.MonkeyPatch, here: World) -> None:
