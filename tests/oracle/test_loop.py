@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import cycle
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.oracle, pytest.mark.slow]
 
-ANSWERS = {"library": 220, "gateway": 220, "spark": 70}
-COMMITS = 5
+ANSWERS = {"library": 225, "gateway": 225, "spark": 60}
+COMMITS = 10
 HANG_S = 420.0
 PAUSE_S = 0.1
 
@@ -58,7 +58,7 @@ def test_every_answer_is_right_while_records_arrive_and_are_frozen(
     assert verdicts[Verdict.DECLARED] == 0, told(scores, Verdict.DECLARED)
     assert Counter(one.way.split()[0] for one in asked) == ANSWERS
     assert sum(has_both_halves(one) for one in asked) > 100
-    assert here.expect_correct().rows.num_rows > 50
+    assert not [way for way in ("library", "gateway") if goes_back([one for one in asked if way in one.way])]
 
 
 def ask_on_all_ways(here: World, spark: SparkSession, base: str, freezer: ManagedProcess) -> list[Asked]:
@@ -143,6 +143,12 @@ def kafkaiceberg(arguments: list[str], config: Path) -> ManagedProcess:
 
 def commits(lake: Lake) -> int:
     return len(lake.load().metadata.snapshots)
+
+
+def goes_back(asked: list[Asked]) -> bool:
+    """Whether a later answer of one way ends before an earlier one."""
+    ends = [one.outcome.ends for one in asked if isinstance(one.outcome, Observed) and one.outcome.ends]
+    return any(later[p] < earlier[p] for earlier, later in pairwise(ends) for p in earlier)
 
 
 def has_both_halves(asked: Asked) -> bool:

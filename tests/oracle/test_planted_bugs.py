@@ -6,25 +6,17 @@ it. A checker that misses one fails here, so that zero wrong answers elsewhere m
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
-import federation.boundary.resolve as resolve
-import federation.boundary.summary as summary
 import federation.take as take
-import hotset.client as client
-from coldset import PinnedTable
-from federation.boundary import CommittedOffsets
-from federation.cut import Cut
-from hotset.deadline import Deadline
-from hotset.drain import _Drain
-from hotset.offsets import Isolation, LogBounds, OffsetRange
+from federation.engine.streams import TableStreams
 from tests.builders import delete_records, delete_topic, make_topic
-from tests.oracle import ways
+from tests.oracle import bugs, ways
 from tests.oracle.checker import Fault, Observed, Score, Verdict
 from tests.oracle.conftest import MakeWorld
 from tests.oracle.journal import Journal
@@ -33,7 +25,6 @@ from tests.oracle.world import World
 
 pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
 
-Plant = Callable[[pytest.MonkeyPatch, World], None]
 Scenario = Callable[[MakeWorld, pytest.MonkeyPatch], World]
 
 # Scenarios: what happens before the question is asked, or just while it is.
@@ -92,155 +83,20 @@ def recreated_longer(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
     return there
 
 
-# Bugs, each as somebody has written it.
-
-
-def boundary_moved_by(offsets: int) -> Plant:
-    def plant(patch: pytest.MonkeyPatch, here: World) -> None:
-        real = take.resolve_boundary
-
-        def moved(pinned: PinnedTable, *rest: Any) -> CommittedOffsets:
-            found = real(pinned, *rest)
-            return replace(found, next_offset={p: o + offsets for p, o in found.next_offset.items()})
-
-        patch.setattr(take, "resolve_boundary", moved)
-
-    return plant
-
-
-def ends_before_pin(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Ask Kafka first, pin the table afterwards, and trust that the one does not pass the other."""
-    kafka = take.connect({"bootstrap.servers": here.lake.bootstrap})
-    pin, read = take._pin, take.read_log_bounds
-    sampled: list[LogBounds] = []
-
-    def sampling(options: Any) -> Any:
-        sampled.append(read(kafka, here.lake.topic, Isolation.READ_COMMITTED, Deadline.after_ms(10_000)))
-        return pin(options)
-
-    real = take.compute_cut
-
-    def trusting(facts: Any, committed: CommittedOffsets, bounds: Any, **options: bool) -> Cut:
-        ends = {found.partition: found.end for found in bounds.partitions}
-        clipped = {p: min(offset, ends[p]) for p, offset in committed.next_offset.items()}
-        return real(facts, replace(committed, next_offset=clipped), bounds, **options)
-
-    patch.setattr(take, "_pin", sampling)
-    patch.setattr(take, "read_log_bounds", lambda *_: sampled.pop())
-    patch.setattr(take, "compute_cut", trusting)
-
-
-def boundary_of_another_load(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Pin one state of the table, and look for the boundary in the state it has a moment later."""
-    real = take.resolve_boundary
-
-    def reloading(pinned: PinnedTable, *rest: Any) -> CommittedOffsets:
-        now = here.lake.load()
-        return real(replace(pinned, table=now, snapshot=now.current_snapshot()), *rest)
-
-    patch.setattr(take, "resolve_boundary", reloading)
-
-
-def boundary_of_the_group(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Take the writer's consumer group for the boundary; it runs ahead of the table."""
-    group = {"bootstrap.servers": here.lake.bootstrap, "group.id": here.lake.topic, "log_level": 0}
-    places = [TopicPartition(here.lake.topic, p, here.journal.end_of(p)) for p in (0, 1)]
-    writer = Consumer(group)
-    writer.commit(offsets=places, asynchronous=False)
-    writer.close()
-    real = take.resolve_boundary
-
-    def asking(pinned: PinnedTable, *rest: Any) -> CommittedOffsets:
-        reader = Consumer(group)
-        offsets = reader.committed([TopicPartition(here.lake.topic, p) for p in (0, 1)], 10)
-        reader.close()
-        return replace(real(pinned, *rest), next_offset={o.partition: o.offset for o in offsets})
-
-    patch.setattr(take, "resolve_boundary", asking)
-
-
-def reset_to_earliest(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Let the consumer jump to what is left when an offset is gone."""
-    real = client._construct
-
-    def lenient(cls: Any, settings: dict[str, Any]) -> Any:
-        return real(cls, settings | ({"auto.offset.reset": "earliest"} if cls is Consumer else {}))
-
-    patch.setattr(client, "_construct", lenient)
-
-
-def stop_at_the_first_invisible_offset(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Take a jump in the offsets, as a transaction's marker makes it, for the end of what is visible."""
-    real = _Drain._take
-
-    def stopping(self: Any, message: Any, columns: Any) -> None:
-        partition = message.partition()
-        if message.error() is None and message.offset() > self._next.get(partition, 0):
-            self._open.discard(partition)
-        real(self, message, columns)
-
-    patch.setattr(_Drain, "_take", stopping)
-
-
-def stop_at_an_empty_poll(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Take a poll that brought nothing for the end of the log."""
-    patch.setattr(_Drain, "_require_time", lambda self: self._open.clear())
-
-
-def walk_by_sequence_number(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Take the newest snapshot for the one the head is built on."""
-
-    def newest_first(table: Any, snapshot: Any) -> Any:
-        return sorted(table.metadata.snapshots, key=lambda s: s.sequence_number, reverse=True)
-
-    for module in (summary, resolve):
-        patch.setattr(module, "walk_parents", newest_first)
-
-
-def read_uncommitted(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Forget the isolation where the records are read."""
-    real = client.KafkaClient.consume
-    loose = Isolation.READ_UNCOMMITTED
-
-    def consume(self: Any, topic: str, ranges: tuple[OffsetRange, ...], isolation: Isolation) -> Any:
-        return real(self, topic, ranges, loose)
-
-    patch.setattr(client.KafkaClient, "consume", consume)
-
-
-def name_is_identity(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Know a topic by its name only."""
-    real = take.resolve_boundary
-    patch.setattr(take, "resolve_boundary", lambda *asked: replace(real(*asked), topic_id=None))
-
-
-def cold_half_at_the_head(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Read the table as it is when the rows are read, not as it was pinned."""
-    import federation.table as table
-
-    real = table.plan_cold_splits
-
-    def at_head(taken: Any, columns: Any) -> Any:
-        now = here.lake.load()
-        moved = replace(taken.pinned, table=now, snapshot=now.current_snapshot())
-        return real(replace(taken, pinned=moved), columns)
-
-    patch.setattr(table, "plan_cold_splits", at_head)
-
-
-BUGS: list[tuple[Plant, Scenario, Fault]] = [
-    (boundary_moved_by(+1), quiet, Fault.LOST),
-    (boundary_moved_by(-1), quiet, Fault.DUPLICATED),
-    (ends_before_pin, commit_before_pin, Fault.INVENTED),
-    (boundary_of_another_load, commit_while_planning, Fault.LOST),
-    (cold_half_at_the_head, commit_while_planning, Fault.DUPLICATED),
-    (boundary_of_the_group, quiet, Fault.LOST),
-    (reset_to_earliest, retention_before_read, Fault.LOST),
-    (stop_at_the_first_invisible_offset, transactions, Fault.LOST),
-    (stop_at_an_empty_poll, transactions, Fault.LOST),
-    (walk_by_sequence_number, rolled_back, Fault.LOST),
-    (read_uncommitted, transactions, Fault.INVENTED),
-    (name_is_identity, recreated_longer, Fault.INVENTED),
+BUGS: list[tuple[bugs.Plant, Scenario, Fault]] = [
+    (bugs.boundary_moved_by(+1), quiet, Fault.LOST),
+    (bugs.boundary_moved_by(-1), quiet, Fault.DUPLICATED),
+    (bugs.ends_before_pin, commit_before_pin, Fault.INVENTED),
+    (bugs.ends_of_an_earlier_question, quiet, Fault.STALE),
+    (bugs.boundary_of_another_load, commit_while_planning, Fault.LOST),
+    (bugs.cold_half_at_the_head, commit_while_planning, Fault.DUPLICATED),
+    (bugs.boundary_of_the_group, quiet, Fault.LOST),
+    (bugs.reset_to_earliest, retention_before_read, Fault.LOST),
+    (bugs.stop_at_the_first_invisible_offset, transactions, Fault.LOST),
+    (bugs.stop_at_an_empty_poll, transactions, Fault.LOST),
+    (bugs.walk_by_sequence_number, rolled_back, Fault.LOST),
+    (bugs.read_uncommitted, transactions, Fault.INVENTED),
+    (bugs.name_is_identity, recreated_longer, Fault.INVENTED),
 ]
 
 
@@ -250,7 +106,7 @@ BUGS: list[tuple[Plant, Scenario, Fault]] = [
     ids=lambda value: getattr(value, "__qualname__", str(value)).split(".")[0],
 )
 def test_a_planted_bug_is_caught(
-    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, plant: Plant, scenario: Scenario, fault: Fault
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, plant: bugs.Plant, scenario: Scenario, fault: Fault
 ) -> None:
     healthy = ask(scenario(world, monkeypatch))
     monkeypatch.undo()
@@ -264,11 +120,48 @@ def test_a_planted_bug_is_caught(
     assert fault in planted.kinds, str(planted)
 
 
+def test_a_cut_for_each_scan_of_a_statement_is_caught(
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = some_of_both(world)
+    real, one_at_a_time = TableStreams._hot_batches, threading.Lock()
+
+    def cutting_again(streams: Any) -> Any:
+        with one_at_a_time:
+            streams.taken, streams._hot = take.take_cut(here.lake.merged()), None
+            batches = list(real(streams))
+            here.fill(1)
+            return iter(batches)
+
+    monkeypatch.setattr(TableStreams, "_hot_batches", cutting_again)
+
+    score = here.oracle.score("engine", lambda: ways.engine_twice(here.lake))
+
+    assert Fault.TORN in score.kinds, str(score)
+
+
+def test_a_cut_that_is_not_kept_to_is_caught(world: MakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = some_of_both(world)
+    assert ask(here).verdict is Verdict.CORRECT
+    bugs.stop_at_an_empty_poll(monkeypatch, here)
+
+    score = ask(here)
+
+    assert score.kinds >= {Fault.LOST, Fault.UNREPEATABLE}, str(score)
+
+
+def test_an_error_that_is_not_declared_is_caught(world: MakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = some_of_both(world)
+    before(monkeypatch, Step("federation.read", "drain"), lambda: 1 // 0)
+
+    assert ask(here).kinds == {Fault.UNDECLARED}
+
+
 def test_a_reader_that_hides_duplicates_is_no_cure_for_a_wrong_boundary(
     world: MakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = some_of_both(world)
-    boundary_moved_by(-1)(monkeypatch, here)
+    bugs.boundary_moved_by(-1)(monkeypatch, here)
 
     score = here.oracle.score("distinct", lambda: distinct(here))
 

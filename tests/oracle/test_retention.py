@@ -57,6 +57,17 @@ def test_a_gap_that_is_accepted_is_named_in_the_receipt(world: MakeWorld) -> Non
     assert seen.rows.num_rows == 8
 
 
+@pytest.mark.xfail(reason="a freeze moves the boundary over an accepted gap and leaves no trace of it")
+def test_a_gap_that_was_frozen_over_is_still_told(world: MakeWorld) -> None:
+    here = some_of_both(world)
+    delete(here, 5)
+
+    here.having(failOnDataLoss="false").freeze()
+
+    [score] = here.score({"library": ways.library})
+    assert score.verdict is not Verdict.WRONG, str(score)
+
+
 def test_a_log_that_lost_everything_is_one_gap_to_its_end(world: MakeWorld) -> None:
     here = some_of_both(world)
     delete(here, 6)
@@ -65,16 +76,26 @@ def test_a_log_that_lost_everything_is_one_gap_to_its_end(world: MakeWorld) -> N
     assert here.having(failOnDataLoss="false").expect_correct().gaps == ((0, 4, 6),)
 
 
+@pytest.mark.parametrize(
+    "fails",
+    [
+        "true",
+        pytest.param(
+            "false", marks=pytest.mark.xfail(reason="a gap is accepted before it is looked at again")
+        ),
+    ],
+)
 def test_a_gap_that_a_commit_closes_meanwhile_is_no_gap(
-    world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, fails: str
 ) -> None:
-    here = some_of_both(world)
+    here = some_of_both(world).having(failOnDataLoss=fails)
     freeze = stage_rows(take_cut(here.lake.merged()))
     delete(here, 5)
 
     before(monkeypatch, Step("federation.take", "compute_cut"), lambda: commit(freeze))
 
-    assert here.expect_correct({"library": ways.library}).rows_cold == 9
+    seen = here.expect_correct({"library": ways.library})
+    assert (seen.rows_cold, seen.gaps) == (9, ())
 
 
 def test_records_deleted_between_plan_and_read_are_a_declared_error(

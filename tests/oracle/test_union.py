@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from coldset.errors import ColdReadError
-from tests.builders import add_partitions, delete_records
+from tests.builders import HANG_S, add_partitions, admin, delete_records
 from tests.oracle import ways
 from tests.oracle.checker import Verdict
 from tests.oracle.conftest import MakeWorld
@@ -108,6 +108,17 @@ def test_a_cut_is_read_again_alike_after_commits_and_writes(world: MakeWorld) ->
 
     assert here.oracle.score("cut", lambda: before_commit).verdict is Verdict.WRONG  # stale by now
     assert sorted(after_commit.rows.to_pylist(), key=str) == sorted(before_commit.rows.to_pylist(), key=str)
+
+
+def test_questions_change_neither_the_table_nor_the_cluster(world: MakeWorld) -> None:
+    here = some_of_both(world)
+    state = here.lake.load().metadata_location
+
+    here.expect_correct()
+
+    groups = admin(here.lake.bootstrap).list_consumer_groups().result(HANG_S).valid
+    assert "kafkaiceberg" not in {group.group_id for group in groups}
+    assert here.lake.load().metadata_location == state
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)

@@ -1,0 +1,167 @@
+"""Bugs that readers of tables and logs have shipped, ready to be planted in the real code.
+
+Each takes the code's own function away and puts the mistake in its place, as somebody has once written it.
+They are kept apart from the tests so that a list of them can be read, and added to, in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+import federation.boundary.resolve as resolve
+import federation.boundary.summary as summary
+import federation.table as table
+import federation.take as take
+import hotset.client as client
+from coldset import PinnedTable
+from federation.boundary import CommittedOffsets
+from federation.cut import Cut
+from hotset.deadline import Deadline
+from hotset.drain import _Drain
+from hotset.offsets import Isolation, LogBounds, OffsetRange
+from tests.oracle.world import World
+
+Plant = Callable[[pytest.MonkeyPatch, World], None]
+
+
+def boundary_moved_by(offsets: int) -> Plant:
+    def plant(patch: pytest.MonkeyPatch, here: World) -> None:
+        real = take.resolve_boundary
+
+        def moved(pinned: PinnedTable, *rest: Any) -> CommittedOffsets:
+            found = real(pinned, *rest)
+            return replace(found, next_offset={p: o + offsets for p, o in found.next_offset.items()})
+
+        patch.setattr(take, "resolve_boundary", moved)
+
+    return plant
+
+
+def ends_before_pin(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Ask Kafka first, pin the table afterwards, and trust that the one does not pass the other."""
+    kafka = take.connect({"bootstrap.servers": here.lake.bootstrap})
+    pin, read = take._pin, take.read_log_bounds
+    sampled: list[LogBounds] = []
+
+    def sampling(options: Any) -> Any:
+        sampled.append(read(kafka, here.lake.topic, Isolation.READ_COMMITTED, Deadline.after_ms(10_000)))
+        return pin(options)
+
+    real = take.compute_cut
+
+    def trusting(facts: Any, committed: CommittedOffsets, bounds: Any, **options: bool) -> Cut:
+        ends = {found.partition: found.end for found in bounds.partitions}
+        clipped = {p: min(offset, ends[p]) for p, offset in committed.next_offset.items()}
+        return real(facts, replace(committed, next_offset=clipped), bounds, **options)
+
+    patch.setattr(take, "_pin", sampling)
+    patch.setattr(take, "read_log_bounds", lambda *_: sampled.pop())
+    patch.setattr(take, "compute_cut", trusting)
+
+
+def ends_of_an_earlier_question(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Spare Kafka the question, and take the ends that are known from the last time."""
+    known = take.take_cut(here.lake.merged()).bounds
+    here.fill(2)
+    patch.setattr(take, "read_log_bounds", lambda *_: known)
+
+
+def boundary_of_another_load(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Pin one state of the table, and look for the boundary in the state it has a moment later."""
+    real = take.resolve_boundary
+
+    def reloading(pinned: PinnedTable, *rest: Any) -> CommittedOffsets:
+        now = here.lake.load()
+        return real(replace(pinned, table=now, snapshot=now.current_snapshot()), *rest)
+
+    patch.setattr(take, "resolve_boundary", reloading)
+
+
+def boundary_of_the_group(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Take the writer's consumer group for the boundary; it runs ahead of the table."""
+    group = {"bootstrap.servers": here.lake.bootstrap, "group.id": here.lake.topic, "log_level": 0}
+    places = [TopicPartition(here.lake.topic, p, here.journal.end_of(p)) for p in (0, 1)]
+    writer = Consumer(group)
+    writer.commit(offsets=places, asynchronous=False)
+    writer.close()
+    real = take.resolve_boundary
+
+    def asking(pinned: PinnedTable, *rest: Any) -> CommittedOffsets:
+        reader = Consumer(group)
+        offsets = reader.committed([TopicPartition(here.lake.topic, p) for p in (0, 1)], 10)
+        reader.close()
+        return replace(real(pinned, *rest), next_offset={o.partition: o.offset for o in offsets})
+
+    patch.setattr(take, "resolve_boundary", asking)
+
+
+def reset_to_earliest(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Let the consumer jump to what is left when an offset is gone."""
+    real = client._construct
+
+    def lenient(cls: Any, settings: dict[str, Any]) -> Any:
+        return real(cls, settings | ({"auto.offset.reset": "earliest"} if cls is Consumer else {}))
+
+    patch.setattr(client, "_construct", lenient)
+
+
+def stop_at_the_first_invisible_offset(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Take a jump in the offsets, as a transaction's marker makes it, for the end of what is visible."""
+    real = _Drain._take
+
+    def stopping(self: Any, message: Any, columns: Any) -> None:
+        partition = message.partition()
+        if message.error() is None and message.offset() > self._next.get(partition, 0):
+            self._open.discard(partition)
+        real(self, message, columns)
+
+    patch.setattr(_Drain, "_take", stopping)
+
+
+def stop_at_an_empty_poll(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Take a poll that brought nothing for the end of the log."""
+    patch.setattr(_Drain, "_require_time", lambda self: self._open.clear())
+
+
+def walk_by_sequence_number(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Take the newest snapshot for the one the head is built on."""
+
+    def newest_first(table: Any, snapshot: Any) -> Any:
+        return sorted(table.metadata.snapshots, key=lambda s: s.sequence_number, reverse=True)
+
+    for module in (summary, resolve):
+        patch.setattr(module, "walk_parents", newest_first)
+
+
+def read_uncommitted(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Forget the isolation where the records are read."""
+    real = client.KafkaClient.consume
+    loose = Isolation.READ_UNCOMMITTED
+
+    def consume(self: Any, topic: str, ranges: tuple[OffsetRange, ...], isolation: Isolation) -> Any:
+        return real(self, topic, ranges, loose)
+
+    patch.setattr(client.KafkaClient, "consume", consume)
+
+
+def name_is_identity(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Know a topic by its name only."""
+    real = take.resolve_boundary
+    patch.setattr(take, "resolve_boundary", lambda *asked: replace(real(*asked), topic_id=None))
+
+
+def cold_half_at_the_head(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Read the table as it is when the rows are read, not as it was pinned."""
+    real = table.plan_cold_splits
+
+    def at_head(taken: Any, columns: Any) -> Any:
+        now = here.lake.load()
+        moved = replace(taken.pinned, table=now, snapshot=now.current_snapshot())
+        return real(replace(taken, pinned=moved), columns)
+
+    patch.setattr(table, "plan_cold_splits", at_head)
