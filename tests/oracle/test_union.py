@@ -116,7 +116,8 @@ def test_questions_change_neither_the_table_nor_the_cluster(world: MakeWorld) ->
 
     here.expect_correct()
 
-    groups = admin(here.lake.bootstrap).list_consumer_groups().result(HANG_S).valid
+    client = admin(here.lake.bootstrap)
+    groups = client.list_consumer_groups().result(HANG_S).valid
     assert "kafkaiceberg" not in {group.group_id for group in groups}
     assert here.lake.load().metadata_location == state
 
