@@ -211,8 +211,6 @@ def start(folder: Path, cleanup: Cleanup) -> Demo:
     with step(f"first freeze (one every {FREEZE_EVERY})") as current:
         freezer.wait_for(lambda: bool(demo.freezes()), READY_DEADLINE_S)
         current.result = demo.freezes()[0]
-    with step("Spark session of a notebook"):
-        notebook.wait_for("^notebook ready$", READY_DEADLINE_S)
     return demo
 
 

@@ -11,8 +11,10 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pyspark.sql import SparkSession
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 READY = "notebook ready"
 ANSWER = "answer "
@@ -24,21 +26,26 @@ def main(bootstrap: str, questions: Path) -> None:
     Raises:
         Exception: Spark's own.
     """
+    from pyspark.sql import SparkSession
+
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
     )
+
+    def load() -> DataFrame:
+        return (
+            spark.read.format("kafkaiceberg").option("kafka.bootstrap.servers", bootstrap).load("lake.orders")
+        )
+
+    load().count()  # The first read of a session starts Python workers, which takes seconds.
     sys.stdout.write(f"{READY}\n")
     with questions.open(encoding="utf-8") as lines:
         for line in lines:
             began_s = time.monotonic()
-            orders = (
-                spark.read.format("kafkaiceberg")
-                .option("kafka.bootstrap.servers", bootstrap)
-                .load("lake.orders")
-            )
+            orders = load()
             wanted = orders.where(orders.order_id == int(line))
             rows = [row.asDict() for row in wanted.select("order_id", "customer", "amount").collect()]
             answer = {"rows": rows, "elapsed_ms": (time.monotonic() - began_s) * 1000}

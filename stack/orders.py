@@ -76,7 +76,7 @@ def create_topic(bootstrap: str, topic: str = TOPIC, partitions: int = PARTITION
     Raises:
         KafkaException: It exists, or the broker refused or did not answer.
     """
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     for created in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
         created.result(30)
 
