@@ -1,0 +1,40 @@
+"""Iceberg tables in a catalog of the test's own, and the reading of them.
+
+Nothing here knows Kafka; tables are filled by pyiceberg itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+
+from coldset import PinnedTable, open_catalog, pin, plan_cold, read_cold
+
+TABLE = "lake.orders"
+
+# A single file is always one task, so the size may be anything.
+SPLIT_BYTES = 1 << 27
+
+
+def make_catalog(directory: Path) -> Catalog:
+    catalog = open_catalog("cold", catalog_properties(directory))
+    catalog.create_namespace_if_not_exists("lake")
+    return catalog
+
+
+def catalog_properties(directory: Path) -> dict[str, str]:
+    return {"type": "sql", "uri": f"sqlite:///{directory}/catalog.db", "warehouse": directory.as_uri()}
+
+
+def read(pinned: PinnedTable, *columns: str) -> pa.Table:
+    """Read the pinned snapshot: all columns if none are named."""
+    names = columns or tuple(pinned.arrow_schema.names)
+    schema = pa.schema([pinned.arrow_schema.field(name) for name in names])
+    tasks = plan_cold(pinned, split_bytes=SPLIT_BYTES)
+    return pa.Table.from_batches([b for task in tasks for b in read_cold(task, names, {})], schema=schema)
+
+
+def read_now(catalog: Catalog, *columns: str) -> pa.Table:
+    return read(pin(catalog, TABLE), *columns)
