@@ -16,6 +16,7 @@ from typing import Final
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchNamespaceError, NoSuchTableError
+from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
@@ -25,6 +26,7 @@ from coldset.errors import (
     CatalogUnavailableError,
     SnapshotNotFoundError,
     TableNotFoundError,
+    UnsupportedTableError,
 )
 from coldset.schema import arrow_schema
 
@@ -59,6 +61,11 @@ class PinnedTable:
     def schema_id(self) -> int:
         """Id of the schema the answer will have."""
         return self.schema.schema_id
+
+    @property
+    def spec_id(self) -> int:
+        """Id of the partition spec that new files are written under."""
+        return self.table.metadata.default_spec_id
 
     @property
     def properties(self) -> Mapping[str, str]:
@@ -96,7 +103,8 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
 @functools.lru_cache(maxsize=64)
 def _open(_pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
     try:
-        return load_catalog(name, **dict(items))
+        catalog = load_catalog(name, **dict(items))
+        return _without_code(catalog)
     except Exception as exc:
         raise CatalogConfigError(
             f"catalog {name!r} could not be opened: {type(exc).__name__}: {exc}; "
@@ -104,15 +112,29 @@ def _open(_pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
         ) from exc
 
 
+def _without_code(catalog: Catalog) -> Catalog:
+    # A table's properties come from whoever may write to the catalog, and pyiceberg lets them
+    # name the Python class that opens files.
+    load_file_io = catalog._load_file_io  # noqa: SLF001 - there is no public seam
+
+    def load_safely(properties: Mapping[str, str] = {}, location: str | None = None) -> FileIO:
+        allowed = {key: value for key, value in properties.items() if key not in _CODE}
+        return load_file_io(allowed, location)
+
+    catalog._load_file_io = load_safely  # type: ignore[method-assign]  # noqa: SLF001
+    return catalog
+
+
 def load_table(catalog: Catalog, identifier: str) -> Table:
     """Load the table's current state from the catalog.
 
     Raises:
         TableNotFoundError: The catalog has no such table.
+        UnsupportedTableError: The table names Python code of its own for writing.
         CatalogUnavailableError: The catalog did not answer.
     """
     try:
-        return catalog.load_table(identifier)
+        table = catalog.load_table(identifier)
     except (NoSuchTableError, NoSuchIcebergTableError, NoSuchNamespaceError) as exc:
         raise TableNotFoundError(
             f"catalog {catalog.name!r} has no table {identifier!r}; create it, or correct the name",
@@ -124,6 +146,13 @@ def load_table(catalog: Catalog, identifier: str) -> Table:
             f"{type(exc).__name__}: {exc}",
             table=identifier,
         ) from exc
+    for key in _CODE:
+        if key.startswith("write.") and key in table.metadata.properties:
+            raise UnsupportedTableError(
+                f"table {identifier!r} has property {key}, which names Python code to run; remove it",
+                table=identifier,
+            )
+    return table
 
 
 def pin(

@@ -17,7 +17,7 @@ from typing import Final
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import DataFile
-from pyiceberg.table import Table
+from pyiceberg.table import Table, Transaction
 from pyiceberg.table.update.snapshot import ManageSnapshots
 
 from coldset.ancestry import summary_value
@@ -37,6 +37,7 @@ def commit_append(
     commit_id: str,
     pin_tag: str,
     fence: Callable[[PinnedTable], None],
+    discard: Callable[[], None] = lambda: None,
 ) -> int:
     """Append files to the table's main branch in one snapshot.
 
@@ -51,6 +52,8 @@ def commit_append(
             expiry keeps the snapshot and its summary.
         fence: Called with the table as loaded before each attempt; raises if
             this commit must not land on it.
+        discard: Called before an error is raised, if no attempt was ever sent: then
+            the files are certainly in no snapshot. Else they are left as orphans.
 
     Returns:
         The id of the new snapshot.
@@ -61,18 +64,30 @@ def commit_append(
         TableNotFoundError, CatalogUnavailableError: The table could not be loaded.
         Exception: Whatever the fence raises; nothing has landed.
     """
+    was_sent = False
     for attempt in range(_ATTEMPTS):
         table = load_table(catalog, identifier)
-        landed = _find(table, commit_id) if attempt else None
+        landed = _find(table, commit_id) if was_sent else None
         if landed is not None:
             return landed  # an attempt that was reported as failed had landed
-        fence(PinnedTable(identifier, table, table.current_snapshot(), table.schema()))
         try:
-            return _attempt(table, files, {**summary, COMMIT_ID: commit_id}, pin_tag)
+            fence(PinnedTable(identifier, table, table.current_snapshot(), table.schema()))
+            staged = _stage(table, files, {**summary, COMMIT_ID: commit_id}, pin_tag)
+        except Exception:
+            if not was_sent:
+                discard()
+            raise
+        try:
+            was_sent = True
+            staged.commit_transaction()
+            return _snapshot_id(staged)
         except CommitFailedException:
             time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 - spreads attempts, no secret
         except Exception as exc:  # noqa: BLE001 - any of them may hide a commit that landed
             return _outcome(catalog, identifier, commit_id, exc)
+    landed = _find(load_table(catalog, identifier), commit_id)
+    if landed is not None:
+        return landed
     raise CommitConflictError(
         f"table {identifier!r} was committed to by others at each of {_ATTEMPTS} attempts; nothing of this "
         "commit is in the table; try again",
@@ -80,19 +95,30 @@ def commit_append(
     )
 
 
-def _attempt(table: Table, files: Sequence[DataFile], summary: dict[str, str], pin_tag: str) -> int:
+def _stage(table: Table, files: Sequence[DataFile], summary: dict[str, str], pin_tag: str) -> Transaction:
+    metadata = table.metadata
     # An attempt is one attempt: the table's own retry setting would rebase past the fence.
-    once = {**table.metadata.properties, "commit.retry.num-retries": "0"}
-    table.metadata = table.metadata.model_copy(update={"properties": once})
+    once = {**metadata.properties, "commit.retry.num-retries": "0"}
+    table.metadata = metadata.model_copy(update={"properties": once})
     transaction = table.transaction()
-    with transaction.update_snapshot(snapshot_properties=summary).fast_append() as append:
+    append = transaction.update_snapshot(snapshot_properties=summary).fast_append()
+    # A commit may land and yet be reported as failed; pyiceberg would then delete its manifests.
+    append._clean_all_uncommitted = _keep_manifests  # type: ignore[method-assign]  # noqa: SLF001
+    with append:
         for file in files:
             append.append_data_file(file)
+    with ManageSnapshots(transaction) as refs:
+        refs.create_tag(_snapshot_id(transaction), pin_tag)
+    return transaction
+
+
+def _keep_manifests() -> None:
+    """Leaves them as orphans, which any clean-up of the table removes."""
+
+
+def _snapshot_id(transaction: Transaction) -> int:
     added = transaction.table_metadata.current_snapshot()
     assert added is not None
-    with ManageSnapshots(transaction) as refs:
-        refs.create_tag(added.snapshot_id, pin_tag)
-    transaction.commit_transaction()
     return added.snapshot_id
 
 

@@ -8,8 +8,10 @@ table and snapshot. One file is in memory at a time. No planning happens here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import pyarrow as pa
+from pyiceberg.exceptions import ResolveError
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.io.pyarrow import ArrowScan
@@ -17,6 +19,9 @@ from pyiceberg.io.pyarrow import ArrowScan
 from coldset.errors import ColdReadError
 from coldset.scan import ColdTask
 from coldset.schema import arrow_schema
+
+# What pyiceberg and Arrow raise for files that are missing, broken or not what the metadata says.
+_UNREADABLE: Final = (OSError, pa.ArrowException, ValueError, KeyError, NotImplementedError, ResolveError)
 
 
 def read_cold(
@@ -53,7 +58,7 @@ def _scan(task: ColdTask, names: tuple[str, ...], io: FileIO) -> Iterator[pa.Rec
         scan = ArrowScan(task.metadata, io, projected, AlwaysTrue())
         try:
             yield from scan.to_record_batches([file])
-        except (OSError, pa.ArrowInvalid, ValueError) as exc:
+        except _UNREADABLE as exc:
             raise ColdReadError(
                 f"file {file.file.file_path} of snapshot {task.snapshot_id} of table {task.identifier!r} "
                 f"could not be read: {type(exc).__name__}: {exc}; ask again: a new cut takes the newest one",

@@ -100,11 +100,12 @@ def _read_plan(pinned: PinnedTable, snapshot_id: int) -> tuple[FileScanTask, ...
     try:
         return tuple(pinned.table.scan(snapshot_id=snapshot_id).plan_files())
     except (ValueError, NotImplementedError) as exc:
-        if "equality deletes" not in str(exc):
-            raise
+        what = (
+            "equality deletes" if "equality deletes" in str(exc) else f"what cannot be planned here ({exc})"
+        )
         raise UnsupportedTableError(
-            f"snapshot {snapshot_id} of table {pinned.identifier!r} has equality deletes, which are not "
-            "supported yet; compact the table so that they are applied, or read an earlier snapshot",
+            f"snapshot {snapshot_id} of table {pinned.identifier!r} has {what}, which is not supported yet; "
+            "compact the table, or read an earlier snapshot",
             table=pinned.identifier,
             snapshot_id=snapshot_id,
         ) from exc

@@ -8,14 +8,19 @@ always give the same cut. Taking the facts, in the one order that is right, is
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import zlib
 from dataclasses import dataclass
 from typing import Any, Final
 
 from federation.boundary.committed import CommittedOffsets
-from federation.errors import CutTokenError, OffsetGapError, OffsetOverlapError, TopicReplacedError
+from federation.errors import (
+    CutTokenError,
+    IsolationMismatchError,
+    OffsetGapError,
+    OffsetOverlapError,
+    TopicReplacedError,
+)
 from hotset.offsets import Isolation, LogBounds, OffsetRange, PartitionBounds
 
 _PREFIX: Final = "kic1."
@@ -104,17 +109,17 @@ class Cut:
             inflater = zlib.decompressobj()
             document = json.loads(inflater.decompress(packed, 1 << 22))
             return cls(
-                table=str(document["t"]),
-                table_uuid=str(document["u"]),
-                snapshot_id=document["s"],
-                schema_id=document["c"],
-                topic=document["k"],
-                topic_id=document["i"],
+                table=_field(document, "t", str),
+                table_uuid=_field(document, "u", str),
+                snapshot_id=_field(document, "s", int, type(None)),
+                schema_id=_field(document, "c", int),
+                topic=_field(document, "k", str, type(None)),
+                topic_id=_field(document, "i", str, type(None)),
                 isolation=Isolation(document["l"]),
                 ranges=_ranges(document["r"]),
                 gaps=_ranges(document["g"]),
             )
-        except (ValueError, KeyError, TypeError, binascii.Error, zlib.error) as exc:
+        except (LookupError, OverflowError, RecursionError, TypeError, ValueError, zlib.error) as exc:
             raise CutTokenError(f"this is not a cut token ({exc}); take one from a receipt") from exc
 
 
@@ -140,10 +145,12 @@ def compute_cut(
 
     Raises:
         TopicReplacedError: The log is of another topic than the table's records.
+        IsolationMismatchError: The table holds records read with another isolation.
         OffsetGapError: Retention removed records that the table does not have.
         OffsetOverlapError: The table claims offsets past the readable end.
     """
     _require_same_topic(facts, committed, bounds)
+    _require_same_isolation(facts, committed, bounds)
     ranges, gaps = [], []
     for found in bounds.partitions:
         start = committed.of(found.partition)
@@ -217,6 +224,18 @@ def _require_same_topic(facts: SnapshotFacts, committed: CommittedOffsets, bound
         )
 
 
+def _require_same_isolation(facts: SnapshotFacts, committed: CommittedOffsets, bounds: LogBounds) -> None:
+    if committed.isolation not in (None, bounds.isolation):
+        raise IsolationMismatchError(
+            f"snapshot {facts.snapshot_id} of table {facts.table!r} was written "
+            f"{committed.isolation.value}, and "
+            f"topic {bounds.topic!r} would be read {bounds.isolation.value}; set "
+            "kafka.isolation.level to what "
+            "the table is written with",
+            table=facts.table,
+        )
+
+
 def _replaced(facts: SnapshotFacts, bounds: LogBounds, why: str) -> TopicReplacedError:
     return TopicReplacedError(
         f"topic {bounds.topic!r} is not the topic that table {facts.table!r} was filled from: {why}; "
@@ -256,6 +275,13 @@ def _overlap(
         topic=bounds.topic,
         partition=found.partition,
     )
+
+
+def _field(document: Any, key: str, *types: type) -> Any:
+    value = document[key]
+    if type(value) not in types:
+        raise TypeError(f"field {key} is a {type(value).__name__}")
+    return value
 
 
 def _ranges(found: list[Any]) -> tuple[OffsetRange, ...]:

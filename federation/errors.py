@@ -10,6 +10,7 @@ ours. Policy is in the class attributes (`code`, `kind`, `retriable`).
      │  ├ OffsetGapError            external
      │  ├ OffsetOverlapError        external
      │  ├ TopicReplacedError        external
+     │  ├ IsolationMismatchError    user
      │  ├ TableReplacedError        external
      │  └ BoundaryUnknownError      user
      ├ CutTokenError                user
@@ -77,6 +78,13 @@ class TopicReplacedError(CutError):
     """The topic is not the one whose records the table holds."""
 
     code = "TOPIC_REPLACED"
+
+
+class IsolationMismatchError(CutError):
+    """The table was written with another isolation than the topic would be read with."""
+
+    code = "ISOLATION_MISMATCH"
+    kind: ClassVar[Kind] = "user"
 
 
 class TableReplacedError(CutError):

@@ -18,7 +18,10 @@ from federation.errors import OptionError
 from hotset.properties import SECRET as KAFKA_SECRETS
 
 _REFERENCE: Final = re.compile(r"\$\{(env|file):([^}]+)\}")
+_PASSWORD_IN_URI: Final = re.compile(r"://[^/@\s:]*:(?!\$\{)[^/@\s]+@")
 _SECRET_WORDS: Final = (
+    "authorization",
+    "connection-string",
     "password",
     "secret",
     "token",
@@ -45,6 +48,11 @@ def require_reference(key: str, value: str) -> None:
     Raises:
         OptionError: It does. The message does not repeat the value.
     """
+    if _PASSWORD_IN_URI.search(value):
+        raise OptionError(
+            f"option {key!r} has a password in its address; write a reference in its place, ${{env:NAME}}",
+            option=key,
+        )
     if is_secret(key) and not _REFERENCE.fullmatch(value):
         raise OptionError(
             f"option {key!r} is a secret and must be a reference: ${{env:NAME}} or ${{file:/path}}",

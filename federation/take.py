@@ -50,11 +50,12 @@ class TakenCut:
     plan_ms: float
 
 
-def take_cut(options: Mapping[str, str]) -> TakenCut:
+def take_cut(options: Mapping[str, str], *, within_ms: int | None = None) -> TakenCut:
     """Take the cut of a table now, or take up the one the options name.
 
     Args:
         options: From `merge_options`.
+        within_ms: Milliseconds it may take, if that is less than `planTimeoutMs`.
 
     Raises:
         OptionError: Options are missing or contradict.
@@ -63,25 +64,29 @@ def take_cut(options: Mapping[str, str]) -> TakenCut:
         HotsetError, ColdsetError: Kafka or the catalog could not be asked.
     """
     if "cut" in options:
-        return resume_cut(options, Cut.from_token(options["cut"]))
+        return resume_cut(options, Cut.from_token(options["cut"]), within_ms=within_ms)
     began_s = time.monotonic()
+    pinned, definition = _pin(options)
+    deadline = _deadline(definition, within_ms)
     for attempt in range(1, _PLANS):
-        pinned, definition = _pin(options)
         try:
-            return _take(pinned, definition, began_s)
+            return _take(pinned, definition, deadline, began_s)
         except OffsetGapError:
             # A commit may have brought the records into the table while retention
             # removed them from the log; a newer snapshot tells.
             time.sleep(_PAUSE_S * attempt)
-    pinned, definition = _pin(options)
-    return _take(pinned, definition, began_s)
+            pinned, definition = _pin(options)
+    return _take(pinned, definition, deadline, began_s)
 
 
-def resume_cut(options: Mapping[str, str], cut: Cut) -> TakenCut:
+def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = None) -> TakenCut:
     """Take up a cut that was taken before, if it can still be read exactly.
 
+    A token may come from anyone, so it is believed in nothing: it must be of this
+    table and its topic, and its ranges must begin where the snapshot ends.
+
     Raises:
-        CutTokenError: The cut is of another table.
+        CutTokenError: The cut is not one of this table as it is configured.
         TableReplacedError: The table was dropped and created again.
         SnapshotNotFoundError: The snapshot has been expired.
         CutError: Kafka no longer holds the ranges; see its subclasses.
@@ -97,14 +102,18 @@ def resume_cut(options: Mapping[str, str], cut: Cut) -> TakenCut:
             f"table {cut.table!r} was dropped and created again since the cut was taken; take a new cut",
             table=cut.table,
         )
+    if (cut.topic, cut.isolation) != (definition.topic, definition.isolation):
+        raise CutTokenError(f"the cut is not of table {cut.table!r} as it is configured now; take a new cut")
     pinned = _with_cut(pinned, cut)
-    bounds = None
-    if cut.topic is not None:
-        client = connect(resolve(definition.kafka_properties))
-        deadline = Deadline.after_ms(definition.plan_timeout_ms)
-        bounds = read_log_bounds(client, cut.topic, cut.isolation, deadline)
-        require_readable(cut, bounds)
-    return TakenCut(definition, pinned, cut, bounds, None, _now_ms(), _since_ms(began_s))
+    if cut.topic is None:
+        return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
+    client = connect(resolve(definition.kafka_properties))
+    committed = resolve_boundary(pinned, definition, client)
+    _require_same_boundary(cut, committed, definition)
+    deadline = _deadline(definition, within_ms)
+    bounds = read_log_bounds(client, cut.topic, cut.isolation, deadline)
+    require_readable(cut, bounds)
+    return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), _since_ms(began_s))
 
 
 def _pin(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
@@ -118,22 +127,40 @@ def _pin(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
 
 
 def _with_cut(pinned: PinnedTable, cut: Cut) -> PinnedTable:
-    schema = pinned.table.schemas().get(cut.schema_id, pinned.schema)
+    schema = pinned.table.schemas().get(cut.schema_id)
+    if schema is None:
+        raise CutTokenError(f"the cut names schema {cut.schema_id}, which table {cut.table!r} does not have")
     snapshot = None if cut.snapshot_id is None else pinned.snapshot
     return PinnedTable(pinned.identifier, pinned.table, snapshot, schema)
 
 
-def _take(pinned: PinnedTable, definition: TableDefinition, began_s: float) -> TakenCut:
+def _require_same_boundary(cut: Cut, committed: CommittedOffsets, definition: TableDefinition) -> None:
+    same = all(committed.of(r.partition) == cut.committed(r.partition) for r in cut.ranges)
+    if not same or set(committed.next_offset) - {r.partition for r in cut.ranges}:
+        raise CutTokenError(
+            f"the ranges of the cut do not begin where snapshot {cut.snapshot_id} of table "
+            f"{cut.table!r} ends; "
+            "take a token from a receipt"
+        )
+    if cut.gaps and not definition.accepts_gaps:
+        raise CutTokenError("the cut has gaps, which are accepted only with failOnDataLoss=false")
+
+
+def _take(pinned: PinnedTable, definition: TableDefinition, deadline: Deadline, began_s: float) -> TakenCut:
     facts = SnapshotFacts(definition.name, pinned.uuid, pinned.snapshot_id, pinned.schema_id)
     if definition.topic is None:
         cut = cold_cut(facts, definition.isolation)
         return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
     client = connect(resolve(definition.kafka_properties))
     committed = resolve_boundary(pinned, definition, client)
-    deadline = Deadline.after_ms(definition.plan_timeout_ms)
     bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
     cut = compute_cut(facts, committed, bounds, accepts_gaps=definition.accepts_gaps)
     return TakenCut(definition, pinned, cut, bounds, committed, bounds.read_at_ms, _since_ms(began_s))
+
+
+def _deadline(definition: TableDefinition, within_ms: int | None) -> Deadline:
+    plan_ms = definition.plan_timeout_ms
+    return Deadline.after_ms(plan_ms if within_ms is None else max(1, min(plan_ms, within_ms)))
 
 
 def _now_ms() -> int:

@@ -8,11 +8,14 @@ log start, identity again. The file does not know what a table has committed.
 from __future__ import annotations
 
 import time
+from typing import Final
 
 from hotset.client import EARLIEST, LATEST, KafkaClient, TopicDescription
 from hotset.deadline import Deadline
 from hotset.errors import KafkaProtocolError, TopicChangedError
 from hotset.offsets import Isolation, LogBounds, PartitionBounds
+
+_TRIES: Final = 3
 
 
 def read_log_bounds(client: KafkaClient, topic: str, isolation: Isolation, deadline: Deadline) -> LogBounds:
@@ -27,16 +30,31 @@ def read_log_bounds(client: KafkaClient, topic: str, isolation: Isolation, deadl
         TopicChangedError: The topic was replaced while it was being asked.
         KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer in time.
     """
-    before = client.describe(topic, deadline)
-    high = client.list_offsets(topic, before.partitions, LATEST, Isolation.READ_UNCOMMITTED, deadline)
+    for _ in range(_TRIES):
+        before = client.describe(topic, deadline)
+        found = _read_once(client, before, isolation, deadline)
+        after = client.describe(topic, deadline)
+        if before.topic_id != after.topic_id:
+            break
+        if before.partitions == after.partitions:
+            return found
+    raise TopicChangedError(
+        f"topic {topic!r} was recreated, or kept getting partitions, while its offsets were read; ask again",
+        topic=topic,
+    )
+
+
+def _read_once(
+    client: KafkaClient, described: TopicDescription, isolation: Isolation, deadline: Deadline
+) -> LogBounds:
+    topic, partitions = described.topic, described.partitions
+    high = client.list_offsets(topic, partitions, LATEST, Isolation.READ_UNCOMMITTED, deadline)
     read_at_ms = time.time_ns() // 1_000_000
-    ends = client.list_offsets(topic, before.partitions, LATEST, isolation, deadline)
-    starts = client.list_offsets(topic, before.partitions, EARLIEST, Isolation.READ_UNCOMMITTED, deadline)
-    after = client.describe(topic, deadline)
-    _require_same(before, after)
+    ends = client.list_offsets(topic, partitions, LATEST, isolation, deadline)
+    starts = client.list_offsets(topic, partitions, EARLIEST, Isolation.READ_UNCOMMITTED, deadline)
     return LogBounds(
         topic=topic,
-        topic_id=after.topic_id,
+        topic_id=described.topic_id,
         isolation=isolation,
         partitions=tuple(
             PartitionBounds(
@@ -46,7 +64,7 @@ def read_log_bounds(client: KafkaClient, topic: str, isolation: Isolation, deadl
                 high_watermark=_offset(topic, partition, high),
                 leader_epoch=ends[partition][1],
             )
-            for partition in before.partitions
+            for partition in partitions
         ),
         read_at_ms=read_at_ms,
     )
@@ -65,15 +83,6 @@ def require_topic_id(client: KafkaClient, topic: str, topic_id: str, deadline: D
             f"topic {topic!r} was recreated while it was read (id {topic_id}, now {found.topic_id}); "
             "ask again",
             topic=topic,
-        )
-
-
-def _require_same(before: TopicDescription, after: TopicDescription) -> None:
-    if before.topic_id != after.topic_id:
-        raise TopicChangedError(
-            f"topic {before.topic!r} was recreated while its offsets were read "
-            f"(id {before.topic_id}, now {after.topic_id}); ask again",
-            topic=before.topic,
         )
 
 

@@ -147,7 +147,14 @@ class KafkaClient:
             raise KafkaProtocolError(
                 f"{doing} answered partitions {partitions}, which cannot be", topic=topic
             )
-        return TopicDescription(topic, str(found.topic_id), partitions)
+        topic_id = str(found.topic_id)
+        if not topic_id.strip("A"):
+            raise KafkaProtocolError(
+                f"{doing}: the cluster gives topics no id, so that a recreated topic cannot be told; "
+                "Kafka 2.8 or newer is needed",
+                topic=topic,
+            )
+        return TopicDescription(topic, topic_id, partitions)
 
     def list_offsets(
         self,

@@ -9,7 +9,7 @@ offsets too. Anything else raises. The file does not look inside a value.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -89,6 +89,8 @@ def drain(
     isolation: Isolation,
     deadline: Deadline,
     limits: DrainLimits = DrainLimits(),
+    *,
+    guard: Callable[[], None] = lambda: None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the visible records of the ranges, each exactly once, as `RAW_SCHEMA` batches.
 
@@ -101,6 +103,7 @@ def drain(
         isolation: Which transactional records are visible.
         deadline: When to give up altogether.
         limits: Sizes of chunks, and the longest wait without progress.
+        guard: Called often while waiting; what it raises ends the read.
 
     Raises:
         OffsetOutOfRangeError: Kafka no longer holds part of a range.
@@ -114,7 +117,7 @@ def drain(
         return
     consumer = client.consume(topic, wanted, isolation)
     try:
-        yield from _Drain(client, consumer, topic, wanted, deadline, limits).chunks()
+        yield from _Drain(client, consumer, topic, wanted, deadline, limits).chunks(guard)
     finally:
         consumer.close()
 
@@ -141,9 +144,10 @@ class _Drain:
         self._open = set(self._ends)
         self._moved_at_s = time.monotonic()
 
-    def chunks(self) -> Iterator[pa.RecordBatch]:
+    def chunks(self, guard: Callable[[], None]) -> Iterator[pa.RecordBatch]:
         columns = _Columns()
         while self._open:
+            guard()
             messages = self._consumer.consume(_POLL_RECORDS, self._wait_s())
             for message in messages:
                 self._take(message, columns)
@@ -154,6 +158,7 @@ class _Drain:
                 or columns.value_bytes >= self._limits.chunk_bytes
             ):
                 yield columns.take()
+                self._moved_at_s = time.monotonic()  # whoever took the chunk had the time since
             if self._open:
                 self._require_time()
         if columns.offset:

@@ -29,10 +29,8 @@ from coldset import (
     write_files,
     writer_metadata,
 )
-from coldset.errors import CommitConflictError, CommitStateUnknownError
 from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_boundary
 from federation.cut import Cut
-from federation.definition import TableDefinition
 from federation.plan import answer_schema, plan_hot
 from federation.read import read_split
 from federation.secrets import resolve
@@ -148,27 +146,22 @@ def commit(staged: Staged) -> int:
 
     Raises:
         FencedError: It has moved; the files have been deleted.
-        CommitConflictError: Other commits kept winning; the files have been deleted.
+        CommitConflictError: Other commits kept winning; the files are left as orphans.
         CommitStateUnknownError: The outcome is not known; the files are kept.
     """
     cut, definition = staged.taken.cut, staged.taken.definition
     properties = resolve(definition.catalog_properties)
     catalog = open_catalog(definition.catalog_name, properties)
-    try:
-        return commit_append(
-            catalog,
-            cut.table,
-            staged.files,
-            {PROPERTY: new_boundary(staged.taken)},
-            commit_id=str(uuid.uuid4()),
-            pin_tag=PIN_TAG,
-            fence=partial(require_boundary, cut, definition),
-        )
-    except CommitStateUnknownError:
-        raise
-    except (FencedError, CommitConflictError):
-        _delete(writer_metadata(staged.taken.pinned), staged.files, properties)
-        raise
+    return commit_append(
+        catalog,
+        cut.table,
+        staged.files,
+        {PROPERTY: new_boundary(staged.taken)},
+        commit_id=str(uuid.uuid4()),
+        pin_tag=PIN_TAG,
+        fence=partial(require_boundary, staged.taken),
+        discard=lambda: _delete(writer_metadata(staged.taken.pinned), staged.files, properties),
+    )
 
 
 def new_boundary(taken: TakenCut) -> str:
@@ -190,24 +183,30 @@ def new_boundary(taken: TakenCut) -> str:
     )
 
 
-def require_boundary(cut: Cut, definition: TableDefinition, pinned: PinnedTable) -> None:
+def require_boundary(taken: TakenCut, pinned: PinnedTable) -> None:
     """Raise unless the table still holds exactly what it held when the cut was taken.
 
     Raises:
-        FencedError: It does not.
+        FencedError: It does not, or its schema or partition spec has changed.
         BoundaryUnknownError: The table's boundary can no longer be found.
     """
-    if pinned.uuid != cut.table_uuid:
-        raise FencedError(f"table {cut.table!r} was replaced since the cut was taken; nothing was committed")
-    client = connect(resolve(definition.kafka_properties))
-    committed = resolve_boundary(pinned, definition, client)
+    cut, definition = taken.cut, taken.definition
+    then = taken.pinned
+    if (pinned.uuid, pinned.schema_id, pinned.spec_id) != (then.uuid, then.schema_id, then.spec_id):
+        raise FencedError(
+            f"table {cut.table!r} was replaced, or got another schema or partition spec, since its "
+            "files were "
+            "written; nothing of this freeze is in the table; freeze again",
+            table=cut.table,
+        )
+    committed = resolve_boundary(pinned, definition, connect(resolve(definition.kafka_properties)))
     held = {r.partition: cut.committed(r.partition) for r in cut.ranges}
     moved = [p for p in sorted({*held, *committed.next_offset}) if committed.of(p) != held.get(p, 0)]
     if moved or (committed.topic_id not in (None, cut.topic_id)):
         raise FencedError(
-            f"another commit moved the boundary of table {cut.table!r} (partitions {moved}) since "
-            "this freeze "
-            "took its cut; nothing of this freeze is in the table; the next freeze goes on from there",
+            f"another commit moved the boundary of table {cut.table!r} (partitions {moved}) "
+            "since this freeze took its cut; nothing of this freeze is in the table; the next freeze goes on "
+            "from there",
             table=cut.table,
             partitions=moved,
         )

@@ -82,7 +82,11 @@ def _add_sql(app: Flask, tables: Mapping[str, Mapping[str, str]], settings: Gate
 
     @app.post("/v1/sql")
     def post_sql() -> Response:
-        return run(parse_body(request.get_json(force=True, silent=True)))
+        try:
+            body = request.get_json(force=True, silent=True)
+        except RecursionError:
+            body = None
+        return run(parse_body(body))
 
     @app.get("/v1/sql")
     def get_sql() -> Response:

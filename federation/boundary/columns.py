@@ -52,6 +52,7 @@ def resolve_columns(
         snapshot_id=pinned.snapshot_id,
         topic_id=None,
         next_offset=next_offset,
+        isolation=None,
         resolver="columns",
         provenance=f"the largest {columns['offset']} per {columns['partition']}, and what lies between",
         confidence=confidence,

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from hotset.offsets import Isolation
+
 
 class Confidence(StrEnum):
     """How sure a resolver is of its answer."""
@@ -29,6 +31,7 @@ class CommittedOffsets:
         topic_id: Identity of the topic the records came from; None if not recorded.
         next_offset: Partition to first offset not in the snapshot. A partition
             that is absent has nothing in the snapshot, so its next offset is 0.
+        isolation: With which the records were read; None if not recorded.
         resolver: Name of the resolver that answered; the value of option `boundary`.
         provenance: Where this was found, in words.
         confidence: How sure it is.
@@ -37,6 +40,7 @@ class CommittedOffsets:
     snapshot_id: int | None
     topic_id: str | None
     next_offset: Mapping[int, int]
+    isolation: Isolation | None
     resolver: str
     provenance: str
     confidence: Confidence

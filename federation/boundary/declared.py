@@ -46,5 +46,5 @@ def resolve_declared(pinned: PinnedTable, declared: str) -> CommittedOffsets:
             snapshot_id=pinned.snapshot_id,
         )
     return CommittedOffsets(
-        snapshot_id, topic_id, next_offset, "declared", "option committedOffsets", Confidence.EXACT
+        snapshot_id, topic_id, next_offset, None, "declared", "option committedOffsets", Confidence.EXACT
     )

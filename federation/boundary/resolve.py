@@ -35,7 +35,9 @@ def resolve_boundary(
     """
     if pinned.snapshot is None:
         # A table that has no snapshot at all holds nothing, which is known for sure.
-        return CommittedOffsets(None, None, {}, "summary", "a table without snapshots", Confidence.EXACT)
+        return CommittedOffsets(
+            None, None, {}, None, "summary", "a table without snapshots", Confidence.EXACT
+        )
     chosen = definition.boundary if definition.boundary != "auto" else recognise(pinned, definition)
     if chosen == "declared":
         if definition.declared_offsets is None:

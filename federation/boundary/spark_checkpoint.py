@@ -60,7 +60,9 @@ def resolve_spark(pinned: PinnedTable, topic: str, checkpoints: Sequence[str]) -
                 )
             next_offset[partition] = offset
     provenance = ", ".join(f"epoch {epoch} of Spark query {query}" for query, epoch in epochs.items())
-    return CommittedOffsets(pinned.snapshot_id, None, next_offset, "spark", provenance, Confidence.EXACT)
+    return CommittedOffsets(
+        pinned.snapshot_id, None, next_offset, None, "spark", provenance, Confidence.EXACT
+    )
 
 
 def _epochs(pinned: PinnedTable) -> dict[str, int]:

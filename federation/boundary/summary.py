@@ -74,6 +74,7 @@ def parse_offsets(text: str, *, snapshot_id: int, provenance: str) -> CommittedO
             next_offset={
                 int(p): parse_next_offset(entry["next_offset"]) for p, entry in document["partitions"].items()
             },
+            isolation=Isolation(document["isolation"]),
             resolver="summary",
             provenance=provenance,
             confidence=Confidence.EXACT,

@@ -8,22 +8,21 @@ answer or in an error: limits are errors, never a shorter answer.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 
+from federation.engine.clock import StatementClock
 from federation.engine.columns import choose_columns
+from federation.engine.instance import open_cursor
 from federation.engine.statement import Statement, parse_statement
 from federation.engine.streams import TableStreams
 from federation.errors import (
     EngineError,
-    QueryCancelledError,
-    QueryTimeoutError,
     ResultTooLargeError,
     SqlError,
 )
@@ -31,14 +30,9 @@ from federation.receipt import TableReceipt
 from federation.take import take_cut
 
 _BATCH_ROWS: Final = 16384
-_WATCH_S: Final = 0.05
 
-_LOCKED: Final = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-    "allow_persistent_secrets": "false",
-}
+_NOT_IN_ARROW: Final = frozenset({"uhugeint", "time with time zone", "bit", "bignum", "varint", "variant"})
+_NESTED: Final = frozenset({"array", "list", "map", "struct", "union"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +103,17 @@ def run_query(
         CutError, HotsetError, ColdsetError: A table could not be read exactly.
     """
     began_s = time.monotonic()
+    clock = StatementClock(limits.timeout_ms, is_abandoned)
     statement = parse_statement(sql, tables)
     # One cut per table, however often the statement names it.
-    streams = {name: TableStreams(take_cut(tables[name])) for name in statement.tables}
+    streams = {
+        name: TableStreams(take_cut(tables[name], within_ms=clock.remaining_ms), clock.require_going_on)
+        for name in statement.tables
+    }
     planned_s = time.monotonic()
-    cursor = _engine().cursor()
+    cursor = open_cursor()
     try:
-        rows = _Execution(cursor, statement, streams, limits, began_s, is_abandoned).run()
+        rows = _Execution(cursor, statement, streams, limits, clock).run()
     finally:
         cursor.close()
     return Answer(
@@ -137,33 +135,25 @@ class _Execution:
         statement: Statement,
         streams: Mapping[str, TableStreams],
         limits: Limits,
-        began_s: float,
-        is_abandoned: Callable[[], bool],
+        clock: StatementClock,
     ) -> None:
         self._cursor = cursor
         self._statement = statement
         self._streams = streams
         self._limits = limits
-        self._ends_s = began_s + limits.timeout_ms / 1000
-        self._is_abandoned = is_abandoned
-        self._stopped_by: Exception | None = None
-        self._is_done = threading.Event()
+        self._clock = clock
 
     def run(self) -> pa.Table:
-        clock = threading.Thread(target=self._watch, daemon=True)
-        clock.start()
         try:
-            for name, streams in self._streams.items():
-                self._create_view(name, streams)
-            if self._statement.is_explain:
-                return self._explain()
-            self._choose_columns()
-            return self._collect()
-        except (duckdb.Error, pa.ArrowException, OSError) as exc:
+            with self._clock.interrupting(self._cursor.interrupt):
+                for name, streams in self._streams.items():
+                    self._create_view(name, streams)
+                if self._statement.is_explain:
+                    return self._explain()
+                self._choose_columns()
+                return self._collect()
+        except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as exc:
             raise self._translate(exc) from exc
-        finally:
-            self._is_done.set()
-            clock.join()
 
     def _create_view(self, name: str, streams: TableStreams) -> None:
         cold, hot = f"{name} (cold)", f"{name} (hot)"
@@ -187,7 +177,9 @@ class _Execution:
         return pa.table({"plan": [text for _, text in rows]})
 
     def _collect(self) -> pa.Table:
-        reader = self._cursor.sql(self._statement.sql).to_arrow_reader(_BATCH_ROWS)
+        relation = self._cursor.sql(self._statement.sql)
+        _require_shown_exactly(relation)
+        reader = relation.to_arrow_reader(_BATCH_ROWS)
         batches: list[pa.RecordBatch] = []
         rows, size_bytes = 0, 0
         for batch in reader:
@@ -202,33 +194,14 @@ class _Execution:
                     max_bytes=self._limits.max_bytes,
                 )
             batches.append(batch)
-        if self._stopped_by is not None:
-            raise self._stopped_by
+        if self._clock.stopped_by is not None:
+            raise self._clock.stopped_by
         return pa.Table.from_batches(batches, schema=reader.schema)
-
-    def _watch(self) -> None:
-        while not self._is_done.wait(_WATCH_S):
-            if self._stopped_by is None:
-                self._stopped_by = self._reason_to_stop()
-            if self._stopped_by is not None:
-                # An interrupt that comes before the engine has begun is lost, so it is repeated.
-                self._cursor.interrupt()
-
-    def _reason_to_stop(self) -> Exception | None:
-        if time.monotonic() >= self._ends_s:
-            return QueryTimeoutError(
-                f"the statement ran longer than {self._limits.timeout_ms} ms and was stopped; "
-                "read less, or have the limit raised",
-                timeout_ms=self._limits.timeout_ms,
-            )
-        if self._is_abandoned():
-            return QueryCancelledError("the statement was stopped: its client has gone")
-        return None
 
     def _translate(self, exc: Exception) -> Exception:
         failures = [streams.failure for streams in self._streams.values() if streams.failure is not None]
-        if self._stopped_by is not None:
-            return self._stopped_by
+        if self._clock.stopped_by is not None:
+            return self._clock.stopped_by
         if failures:
             return failures[0]
         if isinstance(exc, duckdb.OutOfMemoryException):
@@ -247,30 +220,17 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _make_engine() -> duckdb.DuckDBPyConnection:
-    engine = duckdb.connect(":memory:", config=dict(_LOCKED))
-    for setting in (
-        "SET GLOBAL TimeZone = 'UTC'",
-        "SET memory_limit = '2GB'",
-        "SET python_enable_replacements = false",
-        "SET enable_external_access = false",
-        "SET lock_configuration = true",
-    ):
-        engine.execute(setting)
-    return engine
+def _require_shown_exactly(relation: duckdb.DuckDBPyRelation) -> None:
+    # DuckDB hands these over to Arrow as something else: other numbers, times without their
+    # zone, or bytes of its own making.
+    for name, found in zip(relation.columns, relation.types, strict=True):
+        if not _NOT_IN_ARROW.isdisjoint(_kinds(found)):
+            raise SqlError(f"column {name!r} has type {found}, which no answer can hold; cast it to VARCHAR")
 
 
-def _once(make: Callable[[], duckdb.DuckDBPyConnection]) -> Callable[[], duckdb.DuckDBPyConnection]:
-    lock = threading.Lock()
-    made: list[duckdb.DuckDBPyConnection] = []
-
-    def get() -> duckdb.DuckDBPyConnection:
-        with lock:
-            if not made:
-                made.append(make())
-            return made[0]
-
-    return get
-
-
-_engine: Final = _once(_make_engine)
+def _kinds(found: Any) -> Iterator[str]:
+    yield str(found.id).lower()
+    if found.id in _NESTED:
+        for _, child in found.children:
+            if hasattr(child, "id"):
+                yield from _kinds(child)

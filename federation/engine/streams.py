@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
-from federation.read import read_split
+from federation.read import Guard, read_split
 from federation.receipt import TableReceipt, build_receipt
 from federation.table import HotMeter
 from federation.take import TakenCut
@@ -29,13 +29,14 @@ class TableStreams:
     other columns of the stream are null and the plan does not look at them.
     """
 
-    def __init__(self, taken: TakenCut) -> None:
+    def __init__(self, taken: TakenCut, guard: Guard) -> None:
         self.taken = taken
         found = answer_schema(taken)
         # Nullable, because a column that the plan does not look at is null, even a required one.
         self.schema = pa.schema([pa.field(field.name, field.type, nullable=True) for field in found])
         self.columns: tuple[str, ...] = tuple(self.schema.names)
         self.failure: Exception | None = None
+        self._guard = guard
         self._hot: pa.Table | None = None
         self._hot_lock = threading.Lock()
         self._meter = HotMeter()
@@ -69,7 +70,7 @@ class TableStreams:
         began_s = time.monotonic()
         with _Keeping(self):
             for split in plan_cold_splits(self.taken, self.columns):
-                for batch in read_split(split):
+                for batch in read_split(split, guard=self._guard):
                     rows += batch.num_rows
                     self._rows_cold = max(self._rows_cold, rows)
                     self._stages_ms["cold"] += (time.monotonic() - began_s) * 1000
@@ -87,7 +88,7 @@ class TableStreams:
         wanted = answer_schema(self.taken, self.columns)
         batches = []
         for split in plan_hot(self.taken, wanted, spread=False):
-            for batch in read_split(split, self._meter.saw):
+            for batch in read_split(split, self._meter.saw, guard=self._guard):
                 self._meter.rows += batch.num_rows
                 batches.append(batch)
         self._stages_ms["hot"] = (time.monotonic() - began_s) * 1000

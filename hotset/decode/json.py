@@ -29,6 +29,9 @@ _LOCKED: Final = {
 }
 
 
+_FORGIVEN: Final = r",[ \t\r\n]*[}\]]|[:\[,][ \t\r\n]*[-+]?(?i:nan|inf)"
+
+
 class _NotHereError(Exception):
     """This path does not take the batch; the exact one has to."""
 
@@ -55,10 +58,11 @@ def _decode_columns(values: pa.BinaryArray, schema: pa.Schema) -> pa.RecordBatch
         raise _NotHereError
     text = values.cast(pa.string())
     # from_json turns any other valid document into a row of nulls.
-    if not pc.all(pc.starts_with(pc.ascii_ltrim(text, " \t\r\n"), "{")).as_py():
+    if not _all(pc.starts_with(pc.ascii_ltrim(text, " \t\r\n"), "{")):
         raise _NotHereError
-    # The parser forgives a trailing comma; inside a string the exact path will, too.
-    if pc.any(pc.match_substring_regex(text, r",[ \t\r\n]*[}\]]")).as_py():
+    # What the parser forgives and JSON does not: a trailing comma, and words for numbers. Where
+    # these are part of a string, the exact path will accept them.
+    if pc.any(pc.match_substring_regex(text, _FORGIVEN)).as_py():
         raise _NotHereError
     tokens = _parse(text, schema.names)
     arrays = []
@@ -104,6 +108,10 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def _all(found: pa.BooleanArray) -> bool:
+    return bool(pc.all(found, min_count=0).as_py())
+
+
 def _typed(tokens: pa.StringArray, wanted: pa.DataType) -> pa.Array:
     for matches, convert in _CONVERTERS:
         if matches(wanted):
@@ -112,7 +120,7 @@ def _typed(tokens: pa.StringArray, wanted: pa.DataType) -> pa.Array:
 
 
 def _boolean(tokens: pa.StringArray, _wanted: pa.DataType) -> pa.Array:
-    if not pc.all(pc.is_in(tokens.drop_null(), pa.array(["true", "false"]))).as_py():
+    if not _all(pc.is_in(tokens.drop_null(), pa.array(["true", "false"]))):
         raise _NotHereError
     return pc.equal(tokens, "true")
 
@@ -122,15 +130,15 @@ def _integer(tokens: pa.StringArray, wanted: pa.DataType) -> pa.Array:
 
 
 def _floating(tokens: pa.StringArray, wanted: pa.DataType) -> pa.Array:
-    numbers = tokens.cast(pa.float64())
-    if not pc.all(pc.is_finite(numbers)).as_py():
+    numbers = tokens.cast(pa.float64()).cast(wanted)
+    if not _all(pc.is_finite(numbers)):
         raise _NotHereError
-    return numbers.cast(wanted)
+    return numbers
 
 
 def _unquoted(tokens: pa.StringArray) -> pa.StringArray:
     present = tokens.drop_null()
-    if not pc.all(pc.starts_with(present, '"')).as_py():
+    if not _all(pc.starts_with(present, '"')):
         raise _NotHereError
     if not pc.any(pc.match_substring(present, "\\")).as_py():
         return pc.utf8_slice_codeunits(tokens, 1, -1)
@@ -162,5 +170,4 @@ _CONVERTERS: Final[tuple[tuple[Callable[[pa.DataType], bool], Callable[..., pa.A
     (pa.types.is_string, _string),
     (pa.types.is_timestamp, _timestamp),
     (pa.types.is_date32, _parsed),
-    (pa.types.is_time64, _parsed),
 )

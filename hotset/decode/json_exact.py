@@ -24,12 +24,19 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
+import re
+from datetime import time
 from decimal import Decimal, InvalidOperation, localcontext
 from typing import Any, Final
 
 import pyarrow as pa
 
 from hotset.errors import DecodeError, UnsupportedFormatError
+
+_LONGEST_INT: Final = 400
+_DECIMAL: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_TIME: Final = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
 
 
 class _MisfitError(Exception):
@@ -67,15 +74,25 @@ def decode_exactly(raw: pa.RecordBatch, schema: pa.Schema, *, topic: str) -> pa.
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def _parse_int(digits: str) -> int | Decimal:
+    # Python refuses to read very long integers, and no column can hold one.
+    return int(digits) if len(digits) < _LONGEST_INT else Decimal(digits)
+
+
 def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return dict(reversed(pairs))
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        found.setdefault(key, value)
+    return found
 
 
 def _parse(value: bytes | None) -> dict[str, Any]:
     if value is None:
         raise _MisfitError("its value is null (a tombstone), and the table has no rule for deletes")
     try:
-        record = json.loads(value.decode(), parse_float=Decimal, object_pairs_hook=_first_wins)
+        record = json.loads(
+            value.decode(), parse_float=Decimal, parse_int=_parse_int, object_pairs_hook=_first_wins
+        )
     except UnicodeDecodeError as exc:
         raise _MisfitError(f"its value is not UTF-8 (byte {exc.start})") from None
     except RecursionError:
@@ -112,7 +129,9 @@ def _convert(value: Any, wanted: pa.DataType) -> Any:
         return _string(value, wanted)
     if types.is_timestamp(wanted) and _is_integer(value):
         return _arrow_cast(value * 1000, pa.int64(), wanted)
-    if types.is_date32(wanted) or types.is_time64(wanted) or types.is_timestamp(wanted):
+    if types.is_time64(wanted):
+        return _time(value, wanted)
+    if types.is_date32(wanted) or types.is_timestamp(wanted):
         return _arrow_cast(_string(value, wanted), pa.string(), wanted)
     if types.is_binary(wanted) or types.is_fixed_size_binary(wanted):
         return _binary(value, wanted)
@@ -175,14 +194,31 @@ def _floating(value: Any, wanted: pa.DataType) -> float:
         number = float(value)
     except OverflowError:
         number = float("inf")
-    if number in (float("inf"), float("-inf")):
+    if number in (float("inf"), float("-inf")) or not math.isfinite(_narrowed(number, wanted)):
         raise _MisfitError(f"wants {wanted}, and holds a number outside its range")
     return number
+
+
+def _narrowed(number: float, wanted: pa.DataType) -> float:
+    narrowed: float = pa.array([number], pa.float64()).cast(wanted)[0].as_py()
+    return narrowed
+
+
+def _time(value: Any, wanted: pa.DataType) -> time:
+    text = _string(value, wanted)
+    try:
+        if _TIME.fullmatch(text):
+            return time.fromisoformat(text)
+    except ValueError:
+        pass
+    raise _MisfitError(f"wants {wanted}, and holds a value that is none")
 
 
 def _decimal(value: Any, wanted: pa.DataType) -> Decimal:
     if isinstance(value, bool | float) or not isinstance(value, str | int | Decimal):
         raise _MisfitError(f"wants {wanted}, and holds {_kind(value)}")
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value):
+        raise _MisfitError(f"wants {wanted}, and holds what is no decimal number")
     with localcontext(prec=100) as context:
         context.traps[InvalidOperation] = True
         try:
@@ -218,6 +254,7 @@ def _binary(value: Any, wanted: pa.DataType) -> bytes:
 
 def _arrow_cast(value: Any, source: pa.DataType, wanted: pa.DataType) -> Any:
     try:
-        return pa.array([value], source).cast(wanted)[0].as_py()
+        # Arrow's own number, since Python's dates end before Arrow's do.
+        return pa.array([value], source).cast(wanted)[0].value
     except (pa.ArrowInvalid, OverflowError):
         raise _MisfitError(f"wants {wanted}, and holds a value that is none") from None

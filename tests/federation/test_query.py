@@ -15,7 +15,7 @@ import pytest
 
 from coldset.errors import ColdReadError
 from federation.engine import Limits, run_query
-from federation.engine.query import _engine
+from federation.engine.instance import open_cursor
 from federation.errors import (
     OffsetGapError,
     QueryCancelledError,
@@ -265,5 +265,5 @@ def test_a_broker_that_stops_answering_ends_in_an_error(half: Lake, broker: Kafk
     ],
 )
 def test_behind_the_gate_the_engine_itself_is_locked(sql: str) -> None:
-    with _engine().cursor() as cursor, pytest.raises(duckdb.Error):
+    with open_cursor() as cursor, pytest.raises(duckdb.Error):
         cursor.execute(sql)
