@@ -120,9 +120,16 @@ def main(arguments: list[str] | None = None) -> int:
     once = parsed.once or os.environ.get("ONCE", "") not in ("", "0")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
+    try:
+        return _run(parsed.folder.resolve(), once=once)
+    finally:
+        _await_children()
+
+
+def _run(folder: Path, *, once: bool) -> int:
     cleanup = Cleanup()
     try:
-        with _only_one(parsed.folder.resolve()) as folder:
+        with _only_one(folder):
             try:
                 return _show(folder, cleanup, once=once)
             finally:
@@ -215,7 +222,7 @@ def start(folder: Path, cleanup: Cleanup) -> Demo:
 
 
 @contextlib.contextmanager
-def _only_one(folder: Path) -> Iterator[Path]:
+def _only_one(folder: Path) -> Iterator[None]:
     """Hold the folder for this process, and empty it of what an earlier demo left there."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
@@ -229,7 +236,16 @@ def _only_one(folder: Path) -> Iterator[Path]:
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
-        yield folder
+        yield
+
+
+def _await_children(deadline_s: float = 5.0) -> None:
+    """Wait for a program whose start was cut short: its guard ends it, now that nobody holds it."""
+    until_s = time.monotonic() + deadline_s
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < until_s:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.02)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

@@ -88,7 +88,13 @@ class ManagedProcess:
                 # Ctrl-C belongs to the owner, who then stops its programs in the right order.
                 start_new_session=True,
             )
-        word, _, rest = _read_line(ours).partition(" ")
+        try:
+            word, _, rest = _read_line(ours).partition(" ")
+        except BaseException:
+            # Nobody will hold this program, so it must be gone when the caller hears of it.
+            ours.close()
+            guard.wait()
+            raise
         if word != "pid":
             ours.close()
             guard.wait()

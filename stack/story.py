@@ -234,6 +234,7 @@ def go_on(demo: Demo) -> None:
     while True:
         _pulse(demo)
         time.sleep(PULSE_S)
+        demo.orders.acknowledged()  # Raises if Kafka has refused a record.
         said = demo.freezes()
         for line in said[frozen:]:
             say(f"   froze {line}")

@@ -74,6 +74,7 @@ def test_once_shows_that_all_claims_hold(tmp_path: Path) -> None:
     ("number", "words"),
     [
         pytest.param(signal.SIGINT, "kafkaiceberg", id="interrupted before anything runs"),
+        pytest.param(signal.SIGINT, "Kafka broker", id="interrupted while a program is being started"),
         pytest.param(signal.SIGINT, "Kafka broker .", id="interrupted while the broker starts"),
         pytest.param(signal.SIGINT, "first freeze", id="interrupted while Spark starts"),
         pytest.param(signal.SIGTERM, "The next SQL query", id="ended in the middle of the story"),
