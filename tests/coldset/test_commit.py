@@ -186,7 +186,6 @@ def test_a_commit_reported_as_failed_that_landed_is_not_made_twice(moody: Moody)
     assert [snapshot.snapshot_id for snapshot in moody.load_table(TABLE).snapshots()] == [snapshot_id]
 
 
-@pytest.mark.xfail(strict=True, reason="pyiceberg deletes the manifests of a commit reported as failed")
 def test_a_commit_reported_as_failed_that_landed_can_be_read(moody: Moody) -> None:
     moody.mood = land_and_deny  # type: ignore[method-assign]
     commit(moody, 1)
