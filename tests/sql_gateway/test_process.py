@@ -18,7 +18,7 @@ from urllib.parse import quote
 import pytest
 
 from stack import ManagedProcess
-from tests.builders import Lake, produce, write_config
+from tests.builders import Lake, produce, wait_until, write_config
 from tests.conftest import MakeLake
 
 pytestmark = pytest.mark.kafka
@@ -42,7 +42,7 @@ def port() -> int:
 
 @pytest.fixture
 def gateway(some: Lake, tmp_path: Path, port: int) -> Iterator[ManagedProcess]:
-    config = write_config(some, tmp_path / "kafkaiceberg.toml", port=port)
+    config = write_config(some, tmp_path / "kafkaiceberg.toml", port=port, threads="1")
     argv = [sys.executable, "-m", "kafkaiceberg", "--config", str(config), "--verbose", "serve"]
     with ManagedProcess.start(argv, tmp_path / "gateway.log") as process:
         process.wait_for(f"^serving at http://127.0.0.1:{port}$", 60)
@@ -75,8 +75,10 @@ def test_a_client_that_leaves_stops_its_statement(gateway: ManagedProcess, port:
 
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(request.encode())
+        wait_until(lambda: not is_answering(port), "the one worker to be busy")
 
     gateway.wait_for("QUERY_CANCELLED", 30)
+    wait_until(lambda: is_answering(port), "the one worker to be free again")
 
 
 def test_a_taken_port_is_an_error_and_not_a_second_server(
@@ -90,3 +92,12 @@ def test_a_taken_port_is_an_error_and_not_a_second_server(
 
     assert "error: " in second.log_text()
     assert gateway.is_running
+
+
+def is_answering(port: int) -> bool:
+    """Whether a worker is free to say so; with one worker, whether no statement runs."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=1) as answer:
+            return bool(answer.status == 200)
+    except TimeoutError:
+        return False
