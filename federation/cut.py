@@ -43,7 +43,8 @@ class Cut:
     The answer at a cut is the rows of the snapshot plus the visible records of
     the ranges. Invariant: per partition, the snapshot holds what is below
     `start`, except the ranges in `gaps`, which are in neither half because the
-    caller accepted that. A plain table has no topic and no ranges.
+    caller accepted that, and in `lost`, because whoever committed did. A plain
+    table has no topic and no ranges.
     """
 
     table: str
@@ -55,6 +56,7 @@ class Cut:
     isolation: Isolation
     ranges: tuple[OffsetRange, ...]
     gaps: tuple[OffsetRange, ...] = ()
+    lost: tuple[OffsetRange, ...] = ()
 
     @property
     def hot_span(self) -> int:
@@ -90,6 +92,7 @@ class Cut:
             "l": self.isolation.value,
             "r": [[r.partition, r.start, r.end] for r in self.ranges],
             "g": [[r.partition, r.start, r.end] for r in self.gaps],
+            "h": [[r.partition, r.start, r.end] for r in self.lost],
         }
         packed = zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 9)
         return _PREFIX + base64.urlsafe_b64encode(packed).decode().rstrip("=")
@@ -118,6 +121,7 @@ class Cut:
                 isolation=Isolation(document["l"]),
                 ranges=_ranges(document["r"]),
                 gaps=_ranges(document["g"]),
+                lost=_ranges(document["h"]),
             )
         except (LookupError, OverflowError, RecursionError, TypeError, ValueError, zlib.error) as exc:
             raise CutTokenError(f"this is not a cut token ({exc}); take one from a receipt") from exc
@@ -174,6 +178,7 @@ def compute_cut(
         isolation=bounds.isolation,
         ranges=tuple(ranges),
         gaps=tuple(gaps),
+        lost=committed.lost,
     )
 
 

@@ -42,7 +42,8 @@ class TableReceipt:
         newest_record_ms: Newest timestamp among the hot records, if any.
         boundary: Where the boundary was found and how sure that is; None for a cut
             that was taken up again, and for a plain table.
-        gaps: Ranges `(partition, start, end)` missing by the caller's consent.
+        gaps: Ranges `(partition, start, end)` that are in neither half, because the
+            caller, or whoever committed after them, accepted that.
     """
 
     table: str
@@ -143,7 +144,7 @@ def build_receipt(
             "provenance": taken.committed.provenance,
             "confidence": taken.committed.confidence.value,
         },
-        gaps=tuple((gap.partition, gap.start, gap.end) for gap in cut.gaps),
+        gaps=tuple((gap.partition, gap.start, gap.end) for gap in (*cut.lost, *cut.gaps)),
         stages_ms={"plan": taken.plan_ms, **stages_ms},
     )
 

@@ -70,13 +70,16 @@ def take_cut(options: Mapping[str, str], *, within_ms: int | None = None) -> Tak
     deadline = _deadline(definition, within_ms)
     for attempt in range(1, _PLANS):
         try:
-            return _take(pinned, definition, deadline, began_s)
+            return _take(pinned, definition, deadline, began_s, accepts_gaps=False)
         except OffsetGapError:
             # A commit may have brought the records into the table while retention
             # removed them from the log; a newer snapshot tells.
-            time.sleep(_PAUSE_S * attempt)
+            seen = pinned.snapshot_id
             pinned, definition = _pin(options)
-    return _take(pinned, definition, deadline, began_s)
+            if definition.accepts_gaps and pinned.snapshot_id == seen:
+                break
+            time.sleep(_PAUSE_S * attempt)
+    return _take(pinned, definition, deadline, began_s, accepts_gaps=definition.accepts_gaps)
 
 
 def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = None) -> TakenCut:
@@ -136,7 +139,11 @@ def _with_cut(pinned: PinnedTable, cut: Cut) -> PinnedTable:
 
 def _require_same_boundary(cut: Cut, committed: CommittedOffsets, definition: TableDefinition) -> None:
     same = all(committed.of(r.partition) == cut.committed(r.partition) for r in cut.ranges)
-    if not same or set(committed.next_offset) - {r.partition for r in cut.ranges}:
+    if (
+        not same
+        or cut.lost != committed.lost
+        or set(committed.next_offset) - {r.partition for r in cut.ranges}
+    ):
         raise CutTokenError(
             f"the ranges of the cut do not begin where snapshot {cut.snapshot_id} of table "
             f"{cut.table!r} ends; "
@@ -146,7 +153,14 @@ def _require_same_boundary(cut: Cut, committed: CommittedOffsets, definition: Ta
         raise CutTokenError("the cut has gaps, which are accepted only with failOnDataLoss=false")
 
 
-def _take(pinned: PinnedTable, definition: TableDefinition, deadline: Deadline, began_s: float) -> TakenCut:
+def _take(
+    pinned: PinnedTable,
+    definition: TableDefinition,
+    deadline: Deadline,
+    began_s: float,
+    *,
+    accepts_gaps: bool,
+) -> TakenCut:
     facts = SnapshotFacts(definition.name, pinned.uuid, pinned.snapshot_id, pinned.schema_id)
     if definition.topic is None:
         cut = cold_cut(facts, definition.isolation)
@@ -154,7 +168,7 @@ def _take(pinned: PinnedTable, definition: TableDefinition, deadline: Deadline, 
     client = connect(resolve(definition.kafka_properties))
     committed = resolve_boundary(pinned, definition, client)
     bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
-    cut = compute_cut(facts, committed, bounds, accepts_gaps=definition.accepts_gaps)
+    cut = compute_cut(facts, committed, bounds, accepts_gaps=accepts_gaps)
     return TakenCut(definition, pinned, cut, bounds, committed, bounds.read_at_ms, _since_ms(began_s))
 
 

@@ -180,6 +180,7 @@ def new_boundary(taken: TakenCut) -> str:
         isolation=cut.isolation,
         next_offset={r.partition: r.end for r in cut.ranges},
         leader_epoch={p.partition: p.leader_epoch for p in taken.bounds.partitions},
+        lost=(*cut.lost, *cut.gaps),
     )
 
 

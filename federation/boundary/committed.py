@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from hotset.offsets import Isolation
+from hotset.offsets import Isolation, OffsetRange
 
 
 class Confidence(StrEnum):
@@ -35,6 +35,8 @@ class CommittedOffsets:
         resolver: Name of the resolver that answered; the value of option `boundary`.
         provenance: Where this was found, in words.
         confidence: How sure it is.
+        lost: Ranges below the boundary that the snapshot does not hold, because retention
+            had removed them and whoever committed accepted that.
     """
 
     snapshot_id: int | None
@@ -44,6 +46,7 @@ class CommittedOffsets:
     resolver: str
     provenance: str
     confidence: Confidence
+    lost: tuple[OffsetRange, ...] = ()
 
     def of(self, partition: int) -> int:
         """Return the first offset of a partition that is not in the snapshot.

@@ -10,13 +10,13 @@ are no ancestors. The format is specified in ARCHITECTURE.md.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from coldset import PinnedTable, summary_value, walk_parents
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
 from federation.errors import BoundaryUnknownError
-from hotset.offsets import Isolation
+from hotset.offsets import Isolation, OffsetRange
 
 PROPERTY: Final = "kafkaiceberg.offsets"
 PIN_TAG: Final = "kafkaiceberg-boundary"
@@ -30,6 +30,7 @@ def render_offsets(
     isolation: Isolation,
     next_offset: Mapping[int, int],
     leader_epoch: Mapping[int, int],
+    lost: Sequence[OffsetRange] = (),
 ) -> str:
     """Return the property's text for a commit.
 
@@ -39,6 +40,7 @@ def render_offsets(
         isolation: With which the records were read.
         next_offset: Partition to first offset the table does not hold.
         leader_epoch: Partition to epoch of the leader that gave the end, where known.
+        lost: Ranges below that the table does not hold and that are gone from the topic.
 
     Raises:
         Nothing of its own.
@@ -46,6 +48,7 @@ def render_offsets(
     partitions = {
         str(partition): {"next_offset": offset}
         | ({"leader_epoch": leader_epoch[partition]} if leader_epoch.get(partition, -1) >= 0 else {})
+        | ({"lost": found} if (found := [[r.start, r.end] for r in lost if r.partition == partition]) else {})
         for partition, offset in sorted(next_offset.items())
     }
     document = {
@@ -78,6 +81,11 @@ def parse_offsets(text: str, *, snapshot_id: int, provenance: str) -> CommittedO
             resolver="summary",
             provenance=provenance,
             confidence=Confidence.EXACT,
+            lost=tuple(
+                OffsetRange(int(p), start, end)
+                for p, entry in document["partitions"].items()
+                for start, end in entry.get("lost", ())
+            ),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise BoundaryUnknownError(

@@ -115,7 +115,7 @@ def test_the_time_limit_reaches_a_read_that_waits_for_kafka(lake: MakeLake, brok
     broker.pause()
     try:
         began_s = time.monotonic()
-        with pytest.raises(Exception, match="1000 ms|no answer|stopped") as raised:
+        with pytest.raises(Exception, match=r"1000 ms|no answer|stopped") as raised:
             run_query(f"SELECT count(*) FROM {made.table}", tables, Limits(timeout_ms=1000))
         waited_s = time.monotonic() - began_s
     finally:

@@ -57,7 +57,6 @@ def test_a_gap_that_is_accepted_is_named_in_the_receipt(world: MakeWorld) -> Non
     assert seen.rows.num_rows == 8
 
 
-@pytest.mark.xfail(reason="a freeze moves the boundary over an accepted gap and leaves no trace of it")
 def test_a_gap_that_was_frozen_over_is_still_told(world: MakeWorld) -> None:
     here = some_of_both(world)
     delete(here, 5)
@@ -76,13 +75,7 @@ def test_a_log_that_lost_everything_is_one_gap_to_its_end(world: MakeWorld) -> N
     assert here.having(failOnDataLoss="false").expect_correct().gaps == ((0, 4, 6),)
 
 
-@pytest.mark.parametrize(
-    "fails",
-    [
-        "true",
-        pytest.param("false", marks=pytest.mark.xfail(reason="a gap is accepted at first sight")),
-    ],
-)
+@pytest.mark.parametrize("fails", ["true", "false"])
 def test_a_gap_that_a_commit_closes_meanwhile_is_no_gap(
     world: MakeWorld, monkeypatch: pytest.MonkeyPatch, fails: str
 ) -> None:
