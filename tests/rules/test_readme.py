@@ -83,7 +83,7 @@ class Reader:
 
     def _run(self, argv: list[str]) -> None:
         done = subprocess.run(
-            argv, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=300
+            argv, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=300, check=False
         )
         assert done.returncode == 0, f"{argv[-1]}\n{done.stdout}\n{done.stderr}"
 
