@@ -139,8 +139,8 @@ def _admit(settings: GatewaySettings) -> None:
         raise ForbiddenHostError(f"this gateway answers for this machine only, not for host {host!r}")
     if settings.token is None or request.path == "/healthz":
         return
-    sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    if not hmac.compare_digest(sent.encode(), settings.token.encode()):
+    scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
+    if scheme != "Bearer" or not hmac.compare_digest(sent.encode(), settings.token.encode()):
         raise UnauthorizedError("send the gateway's token as 'Authorization: Bearer ...'")
 
 

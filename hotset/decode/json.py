@@ -47,7 +47,8 @@ def decode_json(raw: pa.RecordBatch, schema: pa.Schema, *, topic: str) -> pa.Rec
     """
     try:
         return _decode_columns(raw.column("value"), schema)
-    except (_NotHereError, pa.ArrowInvalid, pa.ArrowNotImplementedError, duckdb.Error):
+    except (_NotHereError, pa.ArrowInvalid, pa.ArrowNotImplementedError, duckdb.Error, UnicodeDecodeError):
+        # DuckDB cannot always write down why a record is not JSON: hence the last of these.
         return decode_exactly(raw, schema, topic=topic)
 
 

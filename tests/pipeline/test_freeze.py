@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from pyiceberg.transforms import (
+    BucketTransform,
+    DayTransform,
+    HourTransform,
+    MonthTransform,
+    Transform,
+    TruncateTransform,
+)
 
 from hotset.errors import DecodeError
 from pipeline import freeze_once
@@ -124,3 +132,30 @@ def test_what_cannot_be_frozen_into_is_refused(
 
     with pytest.raises(FreezeOptionError, match=name):
         freeze_once(spark, made.merged(**{name: value}))
+
+
+@pytest.mark.parametrize(
+    ("transform", "column", "expected"),
+    [
+        (DayTransform(), "at", 3),
+        (HourTransform(), "at", 3),
+        (MonthTransform(), "at", 2),
+        (BucketTransform(4), "id", 2),
+        (TruncateTransform(1), "grp", 3),
+    ],
+    ids=str,
+)
+def test_a_table_with_transformed_partitions_is_frozen(
+    spark: SparkSession, lake: MakeLake, transform: Transform[Any, Any], column: str, expected: int
+) -> None:
+    made = lake(schema=SCHEMA.append(pa.field("at", pa.timestamp("us", tz="UTC"))))
+    with made.load().update_spec() as spec:
+        spec.add_field(column, transform, "part")
+    days = ["2026-01-31T10:00:00Z", "2026-02-01T10:00:00Z", "2026-02-02T10:00:00Z"]
+    produce(made.bootstrap, made.topic, [{**row, "at": days[row["id"] % 3]} for row in rows(0, 9)])
+
+    freeze_once(spark, made.merged())
+
+    partitions = {task.file.partition[0] for task in made.load().scan().plan_files()}
+    assert len(partitions) >= expected
+    assert ids(made, read="cold") == list(range(9))
