@@ -170,7 +170,8 @@ class _Execution:
         tables = list(self._streams.values())
         chosen = choose_columns(row[1], [streams.schema.names for streams in tables])
         for streams, columns in zip(tables, chosen, strict=True):
-            streams.columns = columns
+            # Rows without any column cannot be counted, so one is always read.
+            streams.columns = columns or streams.columns[:1]
 
     def _explain(self) -> pa.Table:
         rows = self._cursor.execute(f"EXPLAIN {self._statement.sql}").fetchall()
@@ -194,8 +195,10 @@ class _Execution:
                     max_bytes=self._limits.max_bytes,
                 )
             batches.append(batch)
-        if self._clock.stopped_by is not None:
-            raise self._clock.stopped_by
+        # Whatever the engine made of it: a read that failed or was stopped is no whole answer.
+        for failure in (self._clock.stopped_by, *(streams.failure for streams in self._streams.values())):
+            if failure is not None:
+                raise failure
         return pa.Table.from_batches(batches, schema=reader.schema)
 
     def _translate(self, exc: Exception) -> Exception:
