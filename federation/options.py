@@ -18,8 +18,6 @@ from federation.secrets import require_reference
 from hotset.decode import FORMATS
 from hotset.offsets import Isolation
 
-Scope = Literal["table", "read"]
-
 
 @dataclass(frozen=True, slots=True)
 class Option:

@@ -112,11 +112,6 @@ def build_receipt(
         Nothing of its own.
     """
     cut = taken.cut
-    held = (
-        {}
-        if taken.bounds is None
-        else {p.partition: p.high_watermark - p.end for p in taken.bounds.partitions}
-    )
     return TableReceipt(
         table=cut.table,
         topic=cut.topic,
@@ -130,7 +125,7 @@ def build_receipt(
                 committed=cut.committed(r.partition),
                 start=r.start,
                 end=r.end,
-                held_back=max(0, held.get(r.partition, 0)),
+                held_back=taken.held_back(r.partition),
             )
             for r in cut.ranges
         ),

@@ -49,6 +49,15 @@ class TakenCut:
     as_of_ms: int
     plan_ms: float
 
+    def held_back(self, partition: int) -> int:
+        """Return how many offsets of a partition an open transaction hides.
+
+        Raises:
+            Nothing of its own.
+        """
+        bounds = () if self.bounds is None else self.bounds.partitions
+        return sum(found.held_back for found in bounds if found.partition == partition)
+
 
 def take_cut(options: Mapping[str, str], *, within_ms: int | None = None) -> TakenCut:
     """Take the cut of a table now, or take up the one the options name.

@@ -73,9 +73,9 @@ class PartitionBounds:
     leader_epoch: int = -1
 
     @property
-    def is_held_back(self) -> bool:
-        """True if an open transaction hides records that are already in the log."""
-        return self.end < self.high_watermark
+    def held_back(self) -> int:
+        """Offsets that are already in the log and that an open transaction hides."""
+        return max(0, self.high_watermark - self.end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,6 @@ def render_cut(taken: TakenCut) -> str:
     """
     cut = taken.cut
     lines = [f"{cut.table}: snapshot {cut.snapshot_id}, topic {cut.topic}, {cut.isolation.value}"]
-    held = (
-        {}
-        if taken.bounds is None
-        else {p.partition: p.high_watermark - p.end for p in taken.bounds.partitions}
-    )
     rows = [
         [
             str(n)
@@ -49,7 +44,7 @@ def render_cut(taken: TakenCut) -> str:
                 r.start,
                 r.end,
                 r.span,
-                max(0, held[r.partition]),
+                taken.held_back(r.partition),
             )
         ]
         for r in cut.ranges

@@ -33,11 +33,11 @@ def test_a_range_that_cannot_be_is_refused(partition: int, start: int, end: int)
         OffsetRange(partition, start, end)
 
 
-@pytest.mark.parametrize(("end", "is_held_back"), [(5, True), (7, False)])
-def test_an_end_below_the_high_watermark_shows_an_open_transaction(end: int, is_held_back: bool) -> None:
+@pytest.mark.parametrize(("end", "held_back"), [(5, 2), (7, 0), (9, 0)])
+def test_an_end_below_the_high_watermark_shows_an_open_transaction(end: int, held_back: int) -> None:
     bounds = PartitionBounds(partition=0, log_start=0, end=end, high_watermark=7)
 
-    assert bounds.is_held_back is is_held_back
+    assert bounds.held_back == held_back
 
 
 def test_a_deadline_counts_down_and_never_below_zero() -> None:
