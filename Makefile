@@ -19,7 +19,7 @@ help: ## show this list
 
 setup: .venv/.stamp $(JARS) ## install Python packages into .venv and fetch the jars of local services
 
-demo: setup ## start everything here and show a record in SQL before any commit (ONCE=1: show, then end)
+demo: .venv/.stamp build/jars/kafka/.stamp ## start everything here and show a record in SQL before any commit (ONCE=1: show, then end)
 	@ONCE='$(ONCE)' $(BIN)/python -m stack.demo
 
 test: setup ## run all tests (PYTEST_ARGS='-k cut' runs some)

@@ -74,7 +74,7 @@ OPTIONS: Final = (
         "string",
         "auto",
         "Who knows what is committed; `auto` goes by what the snapshot shows.",
-        ("auto", "summary", "spark", "columns", "declared"),
+        ("auto", "summary", "connect", "spark", "columns", "declared"),
         may_be_table_property=True,
     ),
     Option(

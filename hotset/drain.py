@@ -36,6 +36,7 @@ RAW_SCHEMA: Final = pa.schema(
         pa.field("value", pa.binary()),
     ]
 )
+KEYED_SCHEMA: Final = RAW_SCHEMA.append(pa.field("key", pa.binary()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,12 @@ class DrainLimits:
 class _Columns:
     """Records gathered so far, column by column."""
 
+    has_keys: bool
     partition: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=list)
     timestamp_ms: list[int] = field(default_factory=list)
     value: list[bytes | None] = field(default_factory=list)
+    key: list[bytes | None] = field(default_factory=list)
     value_bytes: int = 0
 
     def add(self, message: Any) -> None:
@@ -70,6 +73,8 @@ class _Columns:
         self.timestamp_ms.append(message.timestamp()[1])
         self.value.append(value)
         self.value_bytes += len(value) if value is not None else 0
+        if self.has_keys:
+            self.key.append(message.key())
 
     def take(self) -> pa.RecordBatch:
         arrays = [
@@ -78,8 +83,11 @@ class _Columns:
             pa.array(self.timestamp_ms, pa.int64()),
             pa.array(self.value, pa.binary()),
         ]
-        self.__init__()  # type: ignore[misc]
-        return pa.RecordBatch.from_arrays(arrays, schema=RAW_SCHEMA)
+        if self.has_keys:
+            arrays.append(pa.array(self.key, pa.binary()))
+        schema = KEYED_SCHEMA if self.has_keys else RAW_SCHEMA
+        self.__init__(self.has_keys)  # type: ignore[misc]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def drain(
@@ -90,6 +98,7 @@ def drain(
     deadline: Deadline,
     limits: DrainLimits = DrainLimits(),
     *,
+    has_keys: bool = False,
     guard: Callable[[], None] = lambda: None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the visible records of the ranges, each exactly once, as `RAW_SCHEMA` batches.
@@ -103,6 +112,7 @@ def drain(
         isolation: Which transactional records are visible.
         deadline: When to give up altogether.
         limits: Sizes of chunks, and the longest wait without progress.
+        has_keys: Whether the batches have the records' keys too (`KEYED_SCHEMA`).
         guard: Called often while waiting; what it raises ends the read.
 
     Raises:
@@ -117,7 +127,7 @@ def drain(
         return
     consumer = client.consume(topic, wanted, isolation)
     try:
-        yield from _Drain(client, consumer, topic, wanted, deadline, limits).chunks(guard)
+        yield from _Drain(client, consumer, topic, wanted, deadline, limits).chunks(_Columns(has_keys), guard)
     finally:
         consumer.close()
 
@@ -144,8 +154,7 @@ class _Drain:
         self._open = set(self._ends)
         self._moved_at_s = time.monotonic()
 
-    def chunks(self, guard: Callable[[], None]) -> Iterator[pa.RecordBatch]:
-        columns = _Columns()
+    def chunks(self, columns: _Columns, guard: Callable[[], None]) -> Iterator[pa.RecordBatch]:
         while self._open:
             guard()
             messages = self._consumer.consume(_POLL_RECORDS, self._wait_s())

@@ -97,9 +97,9 @@ class KafkaBroker:
         """
         directory = directory.resolve()
         directory.mkdir(parents=True, exist_ok=True)
-        port = _free_port() if port is None else port
+        port = free_port() if port is None else port
         broker = cls(directory=directory, port=port)
-        controller_port = _free_port(taken=port)
+        controller_port = free_port(taken=port)
         broker._write_settings(controller_port, properties or {})
         broker._format(deadline_s)
         broker._run(deadline_s)
@@ -239,7 +239,7 @@ class KafkaBroker:
         self.stop()
 
 
-def _free_port(*, taken: int | None = None) -> int:
+def free_port(*, taken: int | None = None) -> int:
     """Find a port nobody listens on; somebody else may still be quicker, which `start` reports."""
     for _ in range(200):
         port = random.choice(PORTS)

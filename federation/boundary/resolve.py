@@ -11,6 +11,7 @@ from __future__ import annotations
 from coldset import PinnedTable, is_complete, summary_value, walk_parents
 from federation.boundary.columns import resolve_columns
 from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.connect import PREFIX, resolve_connect
 from federation.boundary.declared import resolve_declared
 from federation.boundary.spark_checkpoint import QUERY_ID, resolve_spark
 from federation.boundary.summary import PROPERTY, resolve_summary
@@ -43,6 +44,8 @@ def resolve_boundary(
         if definition.declared_offsets is None:
             raise OptionError("boundary=declared needs option 'committedOffsets'", option="committedOffsets")
         return resolve_declared(pinned, definition.declared_offsets)
+    if chosen == "connect":
+        return resolve_connect(pinned, definition, client)
     if chosen == "columns":
         return resolve_columns(pinned, definition, client)
     if chosen == "spark":
@@ -65,6 +68,8 @@ def recognise(pinned: PinnedTable, definition: TableDefinition) -> str:
             return "summary"
         if summary_value(snapshot, QUERY_ID) is not None:
             return "spark"
+        if snapshot.summary and any(key.startswith(PREFIX) for key in snapshot.summary.additional_properties):
+            return "connect"
     if {"partition", "offset"} <= set(definition.kafka_columns):
         return "columns"
     cause = (

@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 USED_IN: dict[str, tuple[str, ...]] = {
     "confluent_kafka": ("hotset/client.py",),
     "duckdb": ("federation/engine/", "hotset/decode/json.py"),
+    "fastavro": ("federation/boundary/connect_events.py",),
     "flask": ("sql_gateway/",),
     "pyarrow": ("coldset/", "federation/", "hotset/", "pipeline/", "sql_gateway/"),
     "pyiceberg": ("coldset/",),
