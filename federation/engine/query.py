@@ -150,8 +150,11 @@ class _Execution:
                     self._create_view(name, streams)
                 if self._statement.is_explain:
                     return self._explain()
+                # Bound first, so that what is wrong with the statement is said of its own text.
+                relation = self._cursor.sql(self._statement.sql)
+                _require_shown_exactly(relation)
                 self._choose_columns()
-                return self._collect()
+                return self._collect(relation)
         except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as exc:
             raise self._translate(exc) from exc
 
@@ -177,9 +180,7 @@ class _Execution:
         rows = self._cursor.execute(f"EXPLAIN {self._statement.sql}").fetchall()
         return pa.table({"plan": [text for _, text in rows]})
 
-    def _collect(self) -> pa.Table:
-        relation = self._cursor.sql(self._statement.sql)
-        _require_shown_exactly(relation)
+    def _collect(self, relation: duckdb.DuckDBPyRelation) -> pa.Table:
         reader = relation.to_arrow_reader(_BATCH_ROWS)
         batches: list[pa.RecordBatch] = []
         rows, size_bytes = 0, 0
