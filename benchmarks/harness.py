@@ -27,7 +27,7 @@ from typing import Any, Final
 import pyarrow as pa
 from confluent_kafka import KafkaError, Producer
 
-from coldset import write_files, writer_metadata
+from coldset import write_files
 from federation.definition import merge_options
 from federation.plan import answer_schema, plan_hot
 from federation.read import read_split
@@ -135,7 +135,7 @@ class Lab:
         """Freeze what is hot, in this process instead of on Spark; the commit is the real one."""
         taken = take_cut(self.options(table))
         schema, properties = answer_schema(taken), resolve(taken.definition.catalog_properties)
-        metadata = writer_metadata(taken.pinned)
+        metadata = taken.pinned.layout
         files: list[Any] = []
         for split in plan_hot(taken, schema, spread=True):
             rows = pa.Table.from_batches(list(read_split(split)), schema=schema)

@@ -10,7 +10,7 @@ from coldset.commit import COMMIT_ID, commit_append
 from coldset.errors import ColdsetError
 from coldset.read import read_cold
 from coldset.scan import ColdTask, plan_cold
-from coldset.write import delete_files, write_files, writer_metadata
+from coldset.write import delete_files, write_files
 
 __all__ = [
     "COMMIT_ID",
@@ -28,5 +28,4 @@ __all__ = [
     "summary_value",
     "walk_parents",
     "write_files",
-    "writer_metadata",
 ]

@@ -19,6 +19,7 @@ from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchNamespaceError, 
 from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
 from coldset.errors import (
@@ -71,6 +72,12 @@ class PinnedTable:
     def properties(self) -> Mapping[str, str]:
         """The table's properties."""
         return self.table.metadata.properties
+
+    @property
+    def layout(self) -> TableMetadata:
+        """The table's metadata without its history: schemas, specs and properties; picklable."""
+        history: dict[str, object] = {"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}}
+        return self.table.metadata.model_copy(update=history)
 
     @property
     def arrow_schema(self) -> pa.Schema:

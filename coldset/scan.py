@@ -68,9 +68,7 @@ def plan_cold(pinned: PinnedTable, *, split_bytes: int) -> tuple[ColdTask, ...]:
     """
     if pinned.snapshot is None:
         return ()
-    metadata = pinned.table.metadata.model_copy(
-        update={"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}}
-    )
+    metadata = pinned.layout
     return tuple(
         ColdTask(pinned.identifier, pinned.snapshot.snapshot_id, metadata, pinned.schema, group)
         for group in _group(_plan_files(pinned), split_bytes)

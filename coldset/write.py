@@ -16,19 +16,6 @@ from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.manifest import DataFile
 from pyiceberg.table.metadata import TableMetadata
 
-from coldset.catalog import PinnedTable
-
-
-def writer_metadata(pinned: PinnedTable) -> TableMetadata:
-    """Return the part of the table's metadata that `write_files` needs; picklable.
-
-    Raises:
-        Nothing of its own.
-    """
-    return pinned.table.metadata.model_copy(
-        update={"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}}
-    )
-
 
 def write_files(
     metadata: TableMetadata, rows: pa.Table, io_properties: Mapping[str, str]
@@ -36,7 +23,7 @@ def write_files(
     """Write rows into new data files of the table's current layout.
 
     Args:
-        metadata: From `writer_metadata`.
+        metadata: The table's `PinnedTable.layout`.
         rows: Rows of the table's current schema, by name.
         io_properties: pyiceberg properties for reaching the warehouse, secrets resolved.
 

@@ -27,7 +27,6 @@ from coldset import (
     delete_files,
     open_catalog,
     write_files,
-    writer_metadata,
 )
 from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_boundary
 from federation.cut import Cut
@@ -127,7 +126,7 @@ def stage(spark: SparkSession, taken: TakenCut) -> Staged:
     splits = plan_hot(taken, answer_schema(taken), spread=True)
     if not splits:
         return Staged(taken, (), 0)
-    metadata, properties = writer_metadata(taken.pinned), taken.definition.catalog_properties
+    metadata, properties = taken.pinned.layout, taken.definition.catalog_properties
     write = partial(_write_split, metadata, properties)
     outcomes = spark.sparkContext.parallelize(splits, len(splits)).flatMap(write).collect()
     files = tuple(found for found in outcomes if not isinstance(found, Exception))
@@ -160,7 +159,7 @@ def commit(staged: Staged) -> int:
         commit_id=str(uuid.uuid4()),
         pin_tag=PIN_TAG,
         fence=partial(require_boundary, staged.taken),
-        discard=lambda: _delete(writer_metadata(staged.taken.pinned), staged.files, properties),
+        discard=lambda: _delete(staged.taken.pinned.layout, staged.files, properties),
     )
 
 

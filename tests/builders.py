@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
-from coldset import open_catalog, write_files, writer_metadata
+from coldset import open_catalog, write_files
 from federation import open_table
 from federation.config import Config
 from federation.definition import merge_options
@@ -175,7 +175,7 @@ def stage_rows(taken: TakenCut) -> Staged:
     for split in plan_hot(taken, schema, spread=True):
         rows = pa.Table.from_batches(list(read_split(split)), schema=schema)
         if rows.num_rows:
-            files.extend(write_files(writer_metadata(taken.pinned), rows, properties))
+            files.extend(write_files(taken.pinned.layout, rows, properties))
     return Staged(taken, tuple(files), sum(file.record_count for file in files))
 
 

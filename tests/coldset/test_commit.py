@@ -24,7 +24,6 @@ from coldset import (
     pin,
     summary_value,
     write_files,
-    writer_metadata,
 )
 from coldset.errors import CommitConflictError, CommitStateUnknownError
 from tests.coldset.tables import TABLE, catalog_properties, make_catalog, read_now
@@ -55,7 +54,7 @@ def moody(catalog: Catalog, tmp_path: Path) -> Moody:
 
 
 def staged(catalog: Catalog, *ids: int) -> tuple[Any, ...]:
-    return tuple(write_files(writer_metadata(pin(catalog, TABLE)), pa.table({"id": ids}, schema=SCHEMA), {}))
+    return tuple(write_files(pin(catalog, TABLE).layout, pa.table({"id": ids}, schema=SCHEMA), {}))
 
 
 def commit(catalog: Catalog, *ids: int, fence: Callable[[PinnedTable], None] = lambda _: None) -> int:
@@ -209,6 +208,6 @@ def test_files_that_were_not_committed_can_be_deleted(catalog: Catalog, tmp_path
     files = staged(catalog, 1, 2)
     assert len(list(tmp_path.rglob("*.parquet"))) == 1
 
-    delete_files(writer_metadata(pin(catalog, TABLE)), (file.file_path for file in files), {})
+    delete_files(pin(catalog, TABLE).layout, (file.file_path for file in files), {})
 
     assert list(tmp_path.rglob("*.parquet")) == []
