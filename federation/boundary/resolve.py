@@ -80,7 +80,8 @@ def recognise(pinned: PinnedTable, definition: TableDefinition) -> str:
     raise BoundaryUnknownError(
         f"nothing says which records snapshot {pinned.snapshot_id} of table {pinned.identifier!r} "
         "holds: looked for "
-        f"property {PROPERTY} (kafkaiceberg freeze) and {QUERY_ID} (Spark streaming) in the summaries "
+        f"property {PROPERTY} (kafkaiceberg freeze), {PREFIX}* (Kafka Connect) and {QUERY_ID} (Spark "
+        "streaming) in the summaries "
         f"of {looked} "
         f"snapshots, by parents, and {cause}, and for option kafkaColumns; fill the table with such a "
         "writer, name its "
