@@ -123,6 +123,11 @@ def _add_cut(commands: Any) -> None:
     )
     cut.add_argument("table", help="namespace.name")
     cut.add_argument("--json", action="store_true", help="print JSON")
+    cut.add_argument(
+        "--explain",
+        action="store_true",
+        help="tell what was looked at to find what is committed, what was found, and why it was chosen",
+    )
     _add_options(cut)
     cut.set_defaults(run=_cut)
 
@@ -174,13 +179,11 @@ def _cut(parsed: argparse.Namespace) -> int:
 
     taken = take_cut(_options_of(parsed))
     if parsed.json:
-        print(
-            json.dumps(
-                build_receipt(taken, rows_hot=0, rows_cold=0, newest_record_ms=None, stages_ms={}).to_dict()
-            )
-        )
+        receipt = build_receipt(taken, rows_hot=0, rows_cold=0, newest_record_ms=None, stages_ms={}).to_dict()
+        looked = list(taken.committed.looked) if taken.committed else []
+        print(json.dumps(receipt | ({"looked": looked} if parsed.explain else {})))
     else:
-        print(render_cut(taken))
+        print(render_cut(taken, explains=parsed.explain))
     return 0
 
 

@@ -27,8 +27,12 @@ def render_answer(answer: Answer) -> str:
     return "\n".join(lines)
 
 
-def render_cut(taken: TakenCut) -> str:
+def render_cut(taken: TakenCut, *, explains: bool = False) -> str:
     """Return a cut as a table of partitions, and its token.
+
+    Args:
+        taken: The cut, with what it was taken from.
+        explains: Whether to tell what was looked at to find the boundary.
 
     Raises:
         Nothing of its own.
@@ -51,7 +55,11 @@ def render_cut(taken: TakenCut) -> str:
     ]
     lines.append(_table(["partition", "committed", "start", "end", "offsets", "held back"], rows))
     if taken.committed is not None:
-        lines.append(f"boundary: {taken.committed.provenance} ({taken.committed.confidence.value})")
+        found = taken.committed
+        if explains:
+            lines.extend(f"looked at: {looked}" for looked in found.looked)
+            lines.append(f"chosen: resolver {found.resolver}")
+        lines.append(f"boundary: {found.provenance} ({found.confidence.value})")
     lines.append(cut.token())
     return "\n".join(lines)
 

@@ -37,6 +37,7 @@ class CommittedOffsets:
         confidence: How sure it is.
         lost: Ranges below the boundary that the snapshot does not hold, because retention
             had removed them and whoever committed accepted that.
+        looked: What was looked at on the way, one sentence each, for `kafkaiceberg cut --explain`.
     """
 
     snapshot_id: int | None
@@ -47,6 +48,7 @@ class CommittedOffsets:
     provenance: str
     confidence: Confidence
     lost: tuple[OffsetRange, ...] = ()
+    looked: tuple[str, ...] = ()
 
     def of(self, partition: int) -> int:
         """Return the first offset of a partition that is not in the snapshot.

@@ -11,22 +11,30 @@ from typing import Any
 
 from coldset import PinnedTable
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
+from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError, OptionError
+from hotset import KafkaClient
 
 
-def resolve_declared(pinned: PinnedTable, declared: str) -> CommittedOffsets:
+def resolve_declared(
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
+) -> CommittedOffsets:
     """Return the declared boundary, if it speaks of the pinned snapshot.
 
     Args:
         pinned: The loaded table and snapshot.
-        declared: `{"snapshot_id": id or null, "partitions": {"0": next offset, …}, "topic_id": optional}`.
+        definition: Settled options; `declared_offsets` is
+            `{"snapshot_id": id or null, "partitions": {"0": next offset, …}, "topic_id": optional}`.
+        client: Not needed.
 
     Raises:
-        OptionError: The text is malformed.
+        OptionError: The option is missing or malformed.
         BoundaryUnknownError: It speaks of another snapshot.
     """
+    if definition.declared_offsets is None:
+        raise OptionError("boundary=declared needs option 'committedOffsets'", option="committedOffsets")
     try:
-        document: dict[str, Any] = json.loads(declared)
+        document: dict[str, Any] = json.loads(definition.declared_offsets)
         snapshot_id = document["snapshot_id"]
         next_offset = {int(p): parse_next_offset(offset) for p, offset in document["partitions"].items()}
         topic_id = document.get("topic_id")

@@ -2,13 +2,18 @@
 
 `auto` goes by what the table shows: the nearest ancestor that any kind of
 writer has left its mark on decides, since that writer made the newest commit.
-A user may name a resolver instead. What is not known is an error that lists
-what was looked for; nothing is ever taken to mean that nothing is committed.
+If the resolver of that mark cannot tell, the table's own Kafka columns may; a
+user may also name a resolver. What is not known is an error that lists all that
+was looked at; nothing is ever taken to mean that nothing is committed.
 """
 
 from __future__ import annotations
 
-from coldset import PinnedTable, is_complete, summary_value, walk_parents
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from coldset import PinnedTable, is_complete, walk_parents
 from federation.boundary.columns import resolve_columns
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.connect import PREFIX, resolve_connect
@@ -16,8 +21,38 @@ from federation.boundary.declared import resolve_declared
 from federation.boundary.spark_checkpoint import QUERY_ID, resolve_spark
 from federation.boundary.summary import PROPERTY, resolve_summary
 from federation.definition import TableDefinition
-from federation.errors import BoundaryUnknownError, OptionError
+from federation.errors import BoundaryUnknownError
 from hotset import KafkaClient
+
+Resolve = Callable[[PinnedTable, TableDefinition, KafkaClient], CommittedOffsets]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    """One way to know a boundary.
+
+    Attributes:
+        name: The value of option `boundary` that chooses it.
+        writer: Whose tables it is for, in words.
+        mark: How the summary property begins that this writer leaves in its
+            snapshots; None if it leaves none.
+        resolve: Finds the boundary of the pinned snapshot, which is not None.
+    """
+
+    name: str
+    writer: str
+    mark: str | None
+    resolve: Resolve
+
+
+RESOLVERS: Final = (
+    Resolver("summary", "kafkaiceberg freeze", PROPERTY, resolve_summary),
+    Resolver("spark", "Spark streaming", QUERY_ID, resolve_spark),
+    Resolver("connect", "Kafka Connect", PREFIX, resolve_connect),
+    Resolver("columns", "any writer that keeps Kafka columns", None, resolve_columns),
+    Resolver("declared", "a writer you speak for", None, resolve_declared),
+)
+_BY_NAME: Final = {resolver.name: resolver for resolver in RESOLVERS}
 
 
 def resolve_boundary(
@@ -39,53 +74,66 @@ def resolve_boundary(
         return CommittedOffsets(
             None, None, {}, None, "summary", "a table without snapshots", Confidence.EXACT
         )
-    chosen = definition.boundary if definition.boundary != "auto" else recognise(pinned, definition)
-    if chosen == "declared":
-        if definition.declared_offsets is None:
-            raise OptionError("boundary=declared needs option 'committedOffsets'", option="committedOffsets")
-        return resolve_declared(pinned, definition.declared_offsets)
-    if chosen == "connect":
-        return resolve_connect(pinned, definition, client)
-    if chosen == "columns":
-        return resolve_columns(pinned, definition, client)
-    if chosen == "spark":
-        return resolve_spark(pinned, definition.topic or "", definition.checkpoints)
-    return resolve_summary(pinned)
+    if definition.boundary != "auto":
+        found = _BY_NAME[definition.boundary].resolve(pinned, definition, client)
+        return replace(found, looked=(f"option boundary={definition.boundary}", *found.looked))
+    return _resolve_by_marks(pinned, definition, client)
 
 
-def recognise(pinned: PinnedTable, definition: TableDefinition) -> str:
-    """Return the name of the resolver that the table itself points to.
+def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
+    """Return the resolver of the nearest mark among the snapshot's ancestors, and what was looked at.
 
     Raises:
-        BoundaryUnknownError: No ancestor of the snapshot has a mark of any known writer.
+        Nothing of its own.
     """
-    if definition.declared_offsets is not None:
-        return "declared"
-    looked = 0
+    walked = 0
     for snapshot in walk_parents(pinned.table, pinned.snapshot):
-        looked += 1
-        if summary_value(snapshot, PROPERTY) is not None:
-            return "summary"
-        if summary_value(snapshot, QUERY_ID) is not None:
-            return "spark"
-        if snapshot.summary and any(key.startswith(PREFIX) for key in snapshot.summary.additional_properties):
-            return "connect"
-    if {"partition", "offset"} <= set(definition.kafka_columns):
-        return "columns"
-    cause = (
-        "no ancestor has it"
+        walked += 1
+        keys = snapshot.summary.additional_properties if snapshot.summary else {}
+        for resolver in RESOLVERS:
+            mark = resolver.mark
+            if mark is not None and any(key.startswith(mark) for key in keys):
+                seen = f"snapshot {snapshot.snapshot_id}, {_steps(walked - 1)}: {mark}* ({resolver.writer})"
+                return resolver, (seen,)
+    end = (
+        "and that is all of them"
         if is_complete(pinned.table, pinned.snapshot)
-        else "older ancestors have been expired"
+        else "and older ancestors have been expired"
     )
+    marks = ", ".join(f"{r.mark}* ({r.writer})" for r in RESOLVERS if r.mark is not None)
+    return None, (f"summaries of {walked} snapshots, by parents, {end}: none has {marks}",)
+
+
+def _resolve_by_marks(
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
+) -> CommittedOffsets:
+    if definition.declared_offsets is not None:
+        found = resolve_declared(pinned, definition, client)
+        return replace(found, looked=("option committedOffsets, which goes before all else",))
+    marked, looked = recognise(pinned)
+    tried: BoundaryUnknownError | None = None
+    has_columns = {"partition", "offset"} <= set(definition.kafka_columns)
+    columns = _BY_NAME["columns"] if has_columns else None
+    for resolver in (marked, columns):
+        if resolver is None:
+            continue
+        try:
+            found = resolver.resolve(pinned, definition, client)
+        except BoundaryUnknownError as exc:
+            tried = tried or exc
+            looked = (*looked, f"{resolver.name}: {exc}")
+        else:
+            return replace(found, looked=(*looked, *found.looked))
+    if columns is None:
+        looked = (*looked, "option kafkaColumns: not set")
     raise BoundaryUnknownError(
-        f"nothing says which records snapshot {pinned.snapshot_id} of table {pinned.identifier!r} "
-        "holds: looked for "
-        f"property {PROPERTY} (kafkaiceberg freeze), {PREFIX}* (Kafka Connect) and {QUERY_ID} (Spark "
-        "streaming) in the summaries "
-        f"of {looked} "
-        f"snapshots, by parents, and {cause}, and for option kafkaColumns; fill the table with such a "
-        "writer, name its "
-        "Kafka columns, or declare the boundary with committedOffsets",
+        f"nothing says which records snapshot {pinned.snapshot_id} of table {pinned.identifier!r} holds; "
+        f"looked at {'; '.join(looked)}; fill the table with a writer that leaves a mark, name its Kafka "
+        "columns, or declare the boundary with committedOffsets",
         table=pinned.identifier,
         snapshot_id=pinned.snapshot_id,
-    )
+    ) from tried
+
+
+def _steps(count: int) -> str:
+    return "the one that is read" if count == 0 else f"{count} back by parents"

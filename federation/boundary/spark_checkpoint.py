@@ -11,42 +11,44 @@ vector would read the whole topic again. File format: Spark's `OffsetSeqLog`, v1
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pyarrow.fs as pafs
 
 from coldset import PinnedTable, summary_value, walk_parents
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
+from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError
+from hotset import KafkaClient
 
 QUERY_ID: Final = "spark.sql.streaming.queryId"
 EPOCH_ID: Final = "spark.sql.streaming.epochId"
 
 
-def resolve_spark(pinned: PinnedTable, topic: str, checkpoints: Sequence[str]) -> CommittedOffsets:
+def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: KafkaClient) -> CommittedOffsets:
     """Return the boundary recorded in the checkpoints of the queries that fill the table.
 
     Args:
         pinned: The loaded table and snapshot.
-        topic: The topic.
-        checkpoints: Checkpoint locations, one per query that writes to the table.
+        definition: Settled options; `checkpoints` are the locations, one per query that writes to the table.
+        client: Not needed.
 
     Raises:
         BoundaryUnknownError: A query has no checkpoint here, a checkpoint no
             longer has the epoch, or two queries disagree about a partition.
     """
+    assert definition.topic is not None
+    topic = definition.topic
     epochs = _epochs(pinned)
-    locations = {_query_id(location): location for location in checkpoints}
+    locations = {_query_id(location): location for location in definition.checkpoints}
     next_offset: dict[int, int] = {}
     for query_id, epoch_id in epochs.items():
         if query_id not in locations:
             raise BoundaryUnknownError(
                 f"table {pinned.identifier!r} is filled by Spark streaming query {query_id} (epoch "
                 f"{epoch_id}), and "
-                ""
-                ""
-                f"none of the given checkpoints is its own; "
+                "none of the given checkpoints is its own; "
                 "set checkpointLocation to the checkpoint folder of each query that writes to the table",
                 table=pinned.identifier,
                 query_id=query_id,

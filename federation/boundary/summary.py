@@ -15,7 +15,9 @@ from typing import Any, Final
 
 from coldset import PinnedTable, summary_value, walk_parents
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
+from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError
+from hotset import KafkaClient
 from hotset.offsets import Isolation, OffsetRange
 
 PROPERTY: Final = "kafkaiceberg.offsets"
@@ -94,8 +96,15 @@ def parse_offsets(text: str, *, snapshot_id: int, provenance: str) -> CommittedO
         ) from exc
 
 
-def resolve_summary(pinned: PinnedTable) -> CommittedOffsets:
+def resolve_summary(
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
+) -> CommittedOffsets:
     """Find the boundary of the pinned snapshot, which must not be None.
+
+    Args:
+        pinned: The loaded table and snapshot.
+        definition: Not needed.
+        client: Not needed.
 
     Raises:
         BoundaryUnknownError: No snapshot that the pinned one is built on has the property.

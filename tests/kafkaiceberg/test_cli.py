@@ -74,6 +74,18 @@ def test_a_cut_can_be_taken_and_read_again(half: Lake, config: str, capsys: Capt
 
 
 @pytest.mark.kafka
+def test_a_cut_explains_how_its_boundary_was_found(half: Lake, config: str, capsys: Captured) -> None:
+    assert main(["--config", config, "cut", "--explain", half.table]) == ANSWERED
+    told = capsys.readouterr().out
+    assert main(["--config", config, "cut", "--explain", "--json", half.table]) == ANSWERED
+    looked = json.loads(capsys.readouterr().out)["looked"]
+
+    head = half.load().metadata.current_snapshot_id
+    assert looked == [f"snapshot {head}, the one that is read: kafkaiceberg.offsets* (kafkaiceberg freeze)"]
+    assert f"looked at: {looked[0]}\nchosen: resolver summary\n" in told
+
+
+@pytest.mark.kafka
 def test_options_may_be_given_with_the_command(half: Lake, capsys: Captured) -> None:
     options = [word for key, value in half.options.items() for word in ("-o", f"{key}={value}")]
 
