@@ -9,5 +9,6 @@ from __future__ import annotations
 from stack.errors import StackError
 from stack.kafka import KafkaBroker
 from stack.process import ManagedProcess
+from stack.proxy import TcpProxy
 
-__all__ = ["KafkaBroker", "ManagedProcess", "StackError"]
+__all__ = ["KafkaBroker", "ManagedProcess", "StackError", "TcpProxy"]

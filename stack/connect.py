@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from stack.errors import StackError
 from stack.java import LOGGING, class_path, java_executable
-from stack.kafka import HOST, free_port
+from stack.ports import HOST, free_port
 from stack.process import ManagedProcess
 
 START_DEADLINE_S = 90.0
