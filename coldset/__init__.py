@@ -4,7 +4,7 @@ This package loads and pins tables, walks their history, plans and reads files,
 and appends under a fence. It knows nothing of Kafka, offsets or engines.
 """
 
-from coldset.ancestry import is_complete, summary_value, walk_parents
+from coldset.ancestry import adds_rows, is_complete, summary_value, walk_parents
 from coldset.catalog import PinnedTable, load_table, open_catalog, pin
 from coldset.commit import COMMIT_ID, commit_append
 from coldset.errors import ColdsetError
@@ -17,6 +17,7 @@ __all__ = [
     "ColdTask",
     "ColdsetError",
     "PinnedTable",
+    "adds_rows",
     "commit_append",
     "delete_files",
     "is_complete",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyiceberg.table import Table
-from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table.snapshots import Operation, Snapshot
 
 
 def walk_parents(table: Table, snapshot: Snapshot | None) -> Iterator[Snapshot]:
@@ -33,6 +33,20 @@ def is_complete(table: Table, snapshot: Snapshot | None) -> bool:
     """
     walked = list(walk_parents(table, snapshot))
     return not walked or walked[-1].parent_snapshot_id is None
+
+
+def adds_rows(snapshot: Snapshot) -> bool:
+    """Return True unless the snapshot only rewrote its parent's rows, or removed some.
+
+    Raises:
+        Nothing of its own.
+    """
+    operation = snapshot.summary.operation if snapshot.summary else None
+    if operation == Operation.OVERWRITE:
+        # Rows are deleted or changed by writing their files anew.
+        added, deleted = (int(summary_value(snapshot, f"{key}-records") or 0) for key in ("added", "deleted"))
+        return added > deleted
+    return operation not in (Operation.REPLACE, Operation.DELETE)
 
 
 def summary_value(snapshot: Snapshot, key: str) -> str | None:

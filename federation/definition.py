@@ -37,6 +37,7 @@ class TableDefinition:
     accepts_gaps: bool
     boundary: str
     checkpoints: tuple[str, ...]
+    redpanda_url: str | None
     kafka_columns: Mapping[str, str]
     declared_offsets: str | None
     snapshot_id: int | None
@@ -104,6 +105,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
         boundary=value_of(settled, "boundary") or "auto",
         checkpoints=list_of(settled, "checkpointLocation") or (),
+        redpanda_url=settled.get("redpandaUrl"),
         kafka_columns=_kafka_columns(settled),
         declared_offsets=settled.get("committedOffsets"),
         snapshot_id=integer_of(settled, "snapshot-id"),

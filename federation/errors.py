@@ -13,6 +13,7 @@ ours. Policy is in the class attributes (`code`, `kind`, `retriable`).
      │  ├ IsolationMismatchError    user
      │  ├ TableReplacedError        external
      │  └ BoundaryUnknownError      user
+     │     └ WriterUnavailableError external, retriable
      ├ CutTokenError                user
      ├ HotBudgetError               user
      ├ SqlError                     user
@@ -98,6 +99,14 @@ class BoundaryUnknownError(CutError):
 
     code = "BOUNDARY_UNKNOWN"
     kind: ClassVar[Kind] = "user"
+
+
+class WriterUnavailableError(BoundaryUnknownError):
+    """The writer that knows the boundary does not answer now, or is behind its table."""
+
+    code = "WRITER_UNAVAILABLE"
+    kind = "external"
+    retriable = True
 
 
 class CutTokenError(FederationError, ValueError):

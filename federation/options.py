@@ -74,7 +74,7 @@ OPTIONS: Final = (
         "string",
         "auto",
         "Who knows what is committed; `auto` goes by what the snapshot shows.",
-        ("auto", "summary", "connect", "spark", "columns", "declared"),
+        ("auto", "summary", "connect", "spark", "redpanda", "columns", "declared"),
         may_be_table_property=True,
     ),
     Option(
@@ -83,6 +83,13 @@ OPTIONS: Final = (
         None,
         "Checkpoint folders of the Spark streaming queries that fill the table.",
         may_be_table_property=True,
+    ),
+    Option(
+        "redpandaUrl",
+        "string",
+        None,
+        "Address of the HTTP proxy of the Redpanda that fills the table, `http://host:8082` or "
+        "`https://user:${env:NAME}@host:8082`; it tells what is committed.",
     ),
     Option(
         "kafkaColumns",
@@ -155,6 +162,7 @@ def check_options(given: Mapping[str, str]) -> dict[str, str]:
     for key, value in given.items():
         option = _BY_KEY.get(key.lower())
         if option is not None:
+            require_reference(option.name, value)
             parse_option(option, value)
             checked[option.name] = value
         elif (prefix := _passthrough(key)) is not None:

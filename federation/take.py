@@ -18,7 +18,7 @@ from coldset import PinnedTable, open_catalog, pin
 from federation.boundary import CommittedOffsets, resolve_boundary
 from federation.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
 from federation.definition import TableDefinition, define
-from federation.errors import CutTokenError, OffsetGapError, TableReplacedError
+from federation.errors import BoundaryUnknownError, CutTokenError, OffsetGapError, TableReplacedError
 from federation.options import under, value_of
 from federation.secrets import resolve
 from hotset import Deadline, LogBounds, connect, read_log_bounds
@@ -80,13 +80,16 @@ def take_cut(options: Mapping[str, str], *, within_ms: int | None = None) -> Tak
     for attempt in range(1, _PLANS):
         try:
             return _take(pinned, definition, deadline, began_s, accepts_gaps=False)
-        except OffsetGapError:
+        except (BoundaryUnknownError, OffsetGapError) as exc:
             # A commit may have brought the records into the table while retention
-            # removed them from the log; a newer snapshot tells.
+            # removed them from the log, or while their writer was asked; a newer snapshot tells.
             seen = pinned.snapshot_id
             pinned, definition = _pin(options)
-            if definition.accepts_gaps and pinned.snapshot_id == seen:
-                break
+            if pinned.snapshot_id == seen:
+                if isinstance(exc, BoundaryUnknownError):
+                    raise
+                if definition.accepts_gaps:
+                    break
             time.sleep(_PAUSE_S * attempt)
     return _take(pinned, definition, deadline, began_s, accepts_gaps=definition.accepts_gaps)
 

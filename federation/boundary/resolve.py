@@ -18,6 +18,7 @@ from federation.boundary.columns import resolve_columns
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.connect import PREFIX, resolve_connect
 from federation.boundary.declared import resolve_declared
+from federation.boundary.redpanda import MARK, resolve_redpanda
 from federation.boundary.spark_checkpoint import QUERY_ID, resolve_spark
 from federation.boundary.summary import PROPERTY, resolve_summary
 from federation.definition import TableDefinition
@@ -49,6 +50,7 @@ RESOLVERS: Final = (
     Resolver("summary", "kafkaiceberg freeze", PROPERTY, resolve_summary),
     Resolver("spark", "Spark streaming", QUERY_ID, resolve_spark),
     Resolver("connect", "Kafka Connect", PREFIX, resolve_connect),
+    Resolver("redpanda", "Redpanda", MARK, resolve_redpanda),
     Resolver("columns", "any writer that keeps Kafka columns", None, resolve_columns),
     Resolver("declared", "a writer you speak for", None, resolve_declared),
 )
@@ -126,7 +128,9 @@ def _resolve_by_marks(
             return replace(found, looked=(*looked, *found.looked))
     if columns is None:
         looked = (*looked, "option kafkaColumns: not set")
-    raise BoundaryUnknownError(
+    # What may be known a moment later is an error of that kind.
+    kind = BoundaryUnknownError if tried is None else type(tried)
+    raise kind(
         f"nothing says which records snapshot {pinned.snapshot_id} of table {pinned.identifier!r} holds; "
         f"looked at {'; '.join(looked)}; fill the table with a writer that leaves a mark, name its Kafka "
         "columns, or declare the boundary with committedOffsets",

@@ -6,6 +6,7 @@ at every snapshot that is still in the table, and what no mark explains must be 
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +15,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from federation.boundary.redpanda import MARK
 from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
 from federation.errors import BoundaryUnknownError, OptionError
 from pipeline import freeze_once
 from pipeline.errors import FreezeOptionError
 from stack import KafkaBroker
+from stack.redpanda import RedpandaProxy
 from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
 
@@ -80,6 +83,19 @@ def commit_and_declare(lake: Lake, ends: dict[int, int]) -> None:
     (lake.directory / f"declared-{snapshot.snapshot_id}.json").write_text(declared)
 
 
+@functools.cache
+def redpanda() -> RedpandaProxy:
+    return RedpandaProxy()
+
+
+def commit_with_redpanda(lake: Lake, ends: dict[int, int]) -> None:
+    """What Redpanda leaves; its proxy tells of the newest snapshot only, its columns of the others."""
+    append(lake, held(lake), ends, **{MARK: '{"offset":1,"cluster":"c"}'})
+    snapshot = lake.load().current_snapshot()
+    assert snapshot is not None
+    redpanda().commit(lake.topic, snapshot.snapshot_id, {p: end - 1 for p, end in ends.items()})
+
+
 def declared(lake: Lake, snapshot_id: int) -> str:
     return (lake.directory / f"declared-{snapshot_id}.json").read_text()
 
@@ -98,6 +114,7 @@ WRITERS = [
         commit_with_spark_marks,
         lambda lake: {"checkpointLocation": str(lake.directory / "checkpoint")},
     ),
+    Writer("redpanda", commit_with_redpanda, lambda _: {"redpandaUrl": redpanda().url}),
     Writer("declared", commit_and_declare, lambda lake: {"boundary": "declared"}),
 ]
 
