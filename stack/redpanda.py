@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from stack.kafka import HOST
+from stack.ports import HOST
 
 PATH = "/v1/redpanda/datalake/translation_state"
 
