@@ -4,6 +4,8 @@
 PYTHON ?= python3
 MVN ?= mvn
 ONCE ?=
+SEED ?=
+MINUTES ?= 20
 PYTEST_ARGS ?=
 
 BIN := .venv/bin
@@ -12,7 +14,7 @@ JARS := $(POMS:stack/jars/%.pom.xml=build/jars/%/.stamp)
 COPY_JARS := org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies
 
 .DELETE_ON_ERROR:
-.PHONY: help setup lock demo test test-fast lint types bench docs clean
+.PHONY: help setup lock demo test test-fast lint types bench oracle docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +39,9 @@ types: setup ## check types
 
 bench: setup ## measure freshness, exactness and speed
 	@$(BIN)/python -m benchmarks
+
+oracle: setup ## hurt everything by seed and judge every answer (SEED=7 MINUTES=20)
+	@$(BIN)/python -m tests.oracle --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 docs: setup ## render OPTIONS.md and ERRORS.md from the code
 	@$(BIN)/python -m kafkaiceberg docs

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from pyiceberg.manifest import ManifestContent
 from pyiceberg.schema import Schema
 from pyiceberg.table import FileScanTask
 from pyiceberg.table.metadata import TableMetadata
 
+from coldset.ancestry import summary_value
 from coldset.catalog import PinnedTable
 from coldset.errors import ColdReadError, UnsupportedTableError
 
@@ -96,7 +98,10 @@ def _plan_files(pinned: PinnedTable) -> tuple[FileScanTask, ...]:
 
 def _read_plan(pinned: PinnedTable, snapshot_id: int) -> tuple[FileScanTask, ...]:
     try:
-        return tuple(pinned.table.scan(snapshot_id=snapshot_id).plan_files())
+        found = tuple(pinned.table.scan(snapshot_id=snapshot_id).plan_files())
+        _require_all(pinned, found)
+    except UnicodeDecodeError as exc:  # a damaged file, though it is a ValueError
+        raise _unreadable(pinned, exc) from exc
     except (ValueError, NotImplementedError) as exc:
         what = (
             "equality deletes" if "equality deletes" in str(exc) else f"what cannot be planned here ({exc})"
@@ -107,13 +112,44 @@ def _read_plan(pinned: PinnedTable, snapshot_id: int) -> tuple[FileScanTask, ...
             table=pinned.identifier,
             snapshot_id=snapshot_id,
         ) from exc
-    except OSError as exc:
+    except ColdReadError:
+        raise
+    except Exception as exc:
+        # A damaged Avro file makes its reader stumble in any way there is.
+        raise _unreadable(pinned, exc) from exc
+    return found
+
+
+def _require_all(pinned: PinnedTable, found: Sequence[FileScanTask]) -> None:
+    # An Avro file that was cut off between two blocks reads as a shorter one.
+    assert pinned.snapshot is not None
+    manifests = [
+        manifest
+        for manifest in pinned.snapshot.manifests(pinned.table.io)
+        if manifest.content == ManifestContent.DATA
+    ]
+    counts = [(m.added_files_count, m.existing_files_count) for m in manifests]
+    listed = sum((added or 0) + (existing or 0) for added, existing in counts)
+    is_counted = all(None not in count for count in counts)
+    total = summary_value(pinned.snapshot, "total-data-files") or "0"
+    is_empty = not manifests and total.isdecimal() and int(total) > 0
+    if is_empty or (is_counted and listed != len(found)):
         raise ColdReadError(
-            f"a manifest of snapshot {snapshot_id} of table {pinned.identifier!r} could not be read: {exc}; "
-            "ask again: a new cut uses the newest snapshot",
+            f"the manifests of snapshot {pinned.snapshot_id} of table {pinned.identifier!r} list "
+            f"{len(found)} data files, and {int(total) if is_empty else listed} were written; a file is cut "
+            "short; restore it, or read another snapshot",
             table=pinned.identifier,
-            snapshot_id=snapshot_id,
-        ) from exc
+            snapshot_id=pinned.snapshot_id,
+        )
+
+
+def _unreadable(pinned: PinnedTable, exc: Exception) -> ColdReadError:
+    return ColdReadError(
+        f"a manifest of snapshot {pinned.snapshot_id} of table {pinned.identifier!r} could not be read: "
+        f"{type(exc).__name__}: {exc}; ask again: a new cut uses the newest snapshot",
+        table=pinned.identifier,
+        snapshot_id=pinned.snapshot_id,
+    )
 
 
 def _group(files: Iterable[FileScanTask], split_bytes: int) -> list[tuple[FileScanTask, ...]]:

@@ -98,6 +98,24 @@ class Lake:
         return replace(self, extra={**self.extra, **options})
 
 
+def new_lake(
+    bootstrap: str,
+    directory: Path,
+    *,
+    partitions: int = 2,
+    schema: pa.Schema = EVENTS,
+    properties: Mapping[str, str] | None = None,
+    **topic_config: str,
+) -> Lake:
+    """A catalog, a table and a topic of their own."""
+    name = unique("events")
+    made = Lake(bootstrap, directory, f"lake.{name}", name)
+    make_table(made.catalog, made.table, schema, properties)
+    if partitions:
+        make_topic(bootstrap, name, partitions=partitions, **topic_config)
+    return made
+
+
 def unique(prefix: str) -> str:
     return f"{prefix}_{uuid.uuid4().hex[:12]}"
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from stack import KafkaBroker
-from tests.builders import EVENTS, Lake, make_table, make_topic, unique
+from tests.builders import EVENTS, Lake, new_lake
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,12 +59,9 @@ def lake(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> MakeL
         properties: Mapping[str, str] | None = None,
         topic: bool = True,
     ) -> Lake:
-        name = unique("events")
-        made = Lake(broker.bootstrap, tmp_path_factory.mktemp("lake"), f"lake.{name}", name)
-        make_table(made.catalog, made.table, schema, properties)
-        if topic:
-            make_topic(broker.bootstrap, name, partitions=partitions)
-        return made
+        count = partitions if topic else 0
+        directory = tmp_path_factory.mktemp("lake")
+        return new_lake(broker.bootstrap, directory, partitions=count, schema=schema, properties=properties)
 
     return make
 

@@ -19,6 +19,7 @@ from coldset.errors import (
     CatalogConfigError,
     CatalogUnavailableError,
     ColdReadError,
+    ColdsetError,
     SnapshotNotFoundError,
     TableNotFoundError,
     UnsupportedTableError,
@@ -224,6 +225,26 @@ def test_a_missing_manifest_is_an_error(catalog: Catalog, tmp_path: Path) -> Non
         file.unlink()
 
     with pytest.raises(ColdReadError, match="manifest"):
+        read(pinned)
+
+
+@pytest.mark.parametrize("kind", ["snap-*.avro", "*-m0.avro"], ids=["manifest list", "manifest"])
+def test_a_manifest_that_is_cut_short_anywhere_is_never_a_shorter_table(
+    catalog: Catalog, tmp_path: Path, kind: str
+) -> None:
+    catalog.create_table(TABLE, schema=SCHEMA).append(rows(1, 2))
+    pinned = pin(catalog, TABLE)
+    [file] = tmp_path.rglob(kind)
+    whole = file.read_bytes()
+
+    for length in range(0, len(whole), 3):
+        file.write_bytes(whole[:length])
+        with pytest.raises(ColdsetError):
+            read(pinned)
+
+    header_ends = whole.index(whole[-16:]) + 16  # at the first of the marks that follow each block
+    file.write_bytes(whole[:header_ends])
+    with pytest.raises(ColdReadError, match="cut short"):
         read(pinned)
 
 

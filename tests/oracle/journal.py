@@ -8,11 +8,14 @@ table: it would then share their mistakes.
 from __future__ import annotations
 
 import json
+import os
+import sys
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from confluent_kafka import Producer
@@ -130,8 +133,11 @@ class Journal:
 class Sender:
     """A producer that journals what it does; transactional if it is asked to begin one."""
 
-    def __init__(self, lake: Lake, journal: Journal, name: str, *, transactional: bool = False) -> None:
+    def __init__(
+        self, lake: Lake, journal: Journal, name: str, *, transactional: bool = False, **producer: str
+    ) -> None:
         settings: dict[str, Any] = {"bootstrap.servers": lake.bootstrap, "linger.ms": 1, "log_level": 0}
+        settings |= {key.replace("_", "."): value for key, value in producer.items()}
         if transactional:
             settings["transactional.id"] = f"{lake.topic}.{name}"
         self._producer = Producer(settings)
@@ -143,15 +149,29 @@ class Sender:
         self._seq = 0
         self._txn: str | None = None
 
-    def send(self, count: int, partition: int = 0) -> None:
+    def send(
+        self,
+        count: int,
+        partition: int = 0,
+        *,
+        padding: int = 0,
+        key: bytes | None = None,
+        headers: Mapping[str, bytes] | None = None,
+        timestamp_ms: int = 0,
+    ) -> None:
         """Send records and wait until all have been acknowledged or refused."""
         for _ in range(count):
             entry = self._journal.intend(self._name, self._seq, self._txn)
             self._seq += 1
             self._producer.produce(
                 self._topic,
-                json.dumps(entry.identity._asdict()).encode(),
+                json.dumps(
+                    entry.identity._asdict() | ({"padding": "x" * padding} if padding else {})
+                ).encode(),
                 partition=partition,
+                key=key,
+                headers=list((headers or {}).items()),
+                timestamp=timestamp_ms,
                 on_delivery=lambda error, message, entry=entry: self._journal.settle(entry, error, message),
             )
         assert self._producer.flush(HANG_S) == 0, "records were neither acknowledged nor refused"
@@ -175,3 +195,61 @@ class Sender:
         end(HANG_S)
         self._journal.note_txn(self._txn, state)
         self._txn = None
+
+
+class DurableJournal(Journal):
+    """A journal that is on disk before a record is sent, for producers that will be killed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._file = path.open("a", encoding="utf-8")
+
+    def intend(self, producer: str, seq: int, txn: str | None) -> Entry:
+        entry = super().intend(producer, seq, txn)
+        self._note({"intent": entry.identity})
+        return entry
+
+    def settle(self, entry: Entry, error: Any, message: Any) -> None:
+        super().settle(entry, error, message)
+        self._note({"settled": entry.identity, "fate": [entry.outcome.value, entry.partition, entry.offset]})
+
+    def note_txn(self, txn: str, state: TxnState) -> None:
+        super().note_txn(txn, state)
+        self._note({"txn": txn, "state": state.value})
+
+    def _note(self, what: dict[str, Any]) -> None:
+        self._file.write(json.dumps(what) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def recall(journal: Journal, path: Path) -> None:
+    """Take over what a killed producer has written down; an intent without a fate stays unknown."""
+    whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
+    for line in whole.splitlines():
+        note = json.loads(line)
+        if "intent" in note:
+            identity = Identity(*note["intent"])
+            journal.entries[identity] = Entry(identity)
+        elif "settled" in note:
+            outcome, partition, offset = note["fate"]
+            entry = journal.entries[Identity(*note["settled"])]
+            entry.outcome, entry.partition, entry.offset = Outcome(outcome), partition, offset
+        else:
+            journal.note_txn(note["txn"], TxnState(note["state"]))
+
+
+def main(bootstrap: str, topic: str, path: str, seed: str) -> None:
+    """Send transactions, one after the other, until killed; every third stays open for a while."""
+    lake = Lake(bootstrap, Path(path).parent, topic, topic)
+    sender = Sender(lake, DurableJournal(Path(path)), "killed", transactional=True)
+    for count in range(int(seed) % 3, 1_000_000):
+        sender.begin()
+        sender.send(2, count % 2)
+        if count % 3 == 2:
+            threading.Event().wait(0.5)
+        sender.abort() if count % 4 == 3 else sender.commit()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -7,54 +7,14 @@ Twelve shapes are laid into a real log, and each is asked about with every bound
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-import pyarrow as pa
 import pytest
 
-from federation.plan import answer_schema, plan_hot
-from federation.read import read_split
-from federation.take import take_cut
 from tests.oracle import ways
-from tests.oracle.checker import IDENTITY, Observed
 from tests.oracle.conftest import MakeWorld
-from tests.oracle.journal import Sender
+from tests.oracle.shapes import ENDINGS, PLACES, lay, split_by_split
 from tests.oracle.steps import Step, before
-from tests.oracle.world import World
 
 pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
-
-ENDINGS = ["aborted", "committed", "open"]
-PLACES = {"start": "Tpp", "middle": "pTp", "end": "ppT", "all": "TT"}
-
-
-@dataclass
-class Laid:
-    """A log of one shape; `finish` ends the transactions that are still open."""
-
-    here: World
-    finish: Callable[[], None]
-
-
-def lay(here: World, ending: str, shape: str) -> Laid:
-    """Write plain records (p) and transactions (T) into partition 0, with some noise in partition 1."""
-    here.fill(2, 1)
-    held: list[Sender] = []
-    for index, part in enumerate(shape):
-        if part == "p":
-            here.fill(2)
-            continue
-        sender = here.sender(f"txn{index}", transactional=True)
-        sender.begin()
-        sender.send(2)
-        if ending == "aborted":
-            sender.abort()
-        elif ending == "committed":
-            sender.commit()
-        else:
-            held.append(sender)
-    return Laid(here, lambda: [sender.commit() for sender in held] and None)
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -127,19 +87,3 @@ def test_records_behind_an_open_transaction_are_named_as_held_back(world: MakeWo
     assert (seen.ends[0], seen.held_back[0]) == (1, 6)
     sender.commit()
     assert here.expect_correct().rows.num_rows == 7
-
-
-def split_by_split(lake: ways.Lake) -> Observed:
-    """What executors do: every split read on its own."""
-    taken = take_cut(lake.merged())
-    schema = answer_schema(taken, IDENTITY)
-    splits = plan_hot(taken, schema, spread=True)
-    batches = [batch for split in splits for batch in read_split(split)]
-    bounds = taken.bounds
-    assert bounds is not None
-    return Observed(
-        rows=pa.Table.from_batches(batches, schema=schema),
-        ends={r.partition: r.end for r in taken.cut.ranges},
-        held_back={p.partition: p.high_watermark - p.end for p in bounds.partitions},
-        cut=taken.cut.token(),
-    )

@@ -36,8 +36,8 @@ class World:
         self.oracle = Oracle(self.journal)
         self._plain: Sender | None = None
 
-    def sender(self, name: str, *, transactional: bool = False) -> Sender:
-        return Sender(self.lake, self.journal, name, transactional=transactional)
+    def sender(self, name: str, *, transactional: bool = False, **producer: str) -> Sender:
+        return Sender(self.lake, self.journal, name, transactional=transactional, **producer)
 
     def fill(self, count: int, partition: int = 0) -> None:
         """Send records that are nobody's transaction."""
@@ -51,7 +51,7 @@ class World:
     def with_new_table(self) -> World:
         """The same topic and journal, and an empty table beside this one."""
         lake = replace(self.lake, table=f"lake.{unique('events')}")
-        make_table(lake.catalog, lake.table)
+        make_table(lake.catalog, lake.table, self.lake.load().schema().as_arrow())
         return World(lake, self.journal)
 
     def having(self, **options: str) -> World:

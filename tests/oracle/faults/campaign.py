@@ -1,0 +1,127 @@
+"""Run faults by seed, count what came of them, and say it as one table.
+
+Which fault comes when, and everything inside a round, follows from the seed; only the machine's own timing
+does not. A campaign goes through all kinds before it begins again, so a short one is a thin one, not a
+partial one.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tests.oracle.checker import Verdict
+from tests.oracle.faults.arena import Arena
+from tests.oracle.faults.round import Round, Row
+
+
+class Kind(NamedTuple):
+    """One row of the fault matrix; `rounds` is how often a cycle has it."""
+
+    code: str
+    run: Callable[[Round], None]
+    rounds: int = 1
+    needs: str = ""
+
+    @property
+    def title(self) -> str:
+        return (self.run.__doc__ or "").splitlines()[0]
+
+
+@dataclass
+class Tally:
+    """What a campaign has come to: per kind of fault, and per comparator."""
+
+    seed: int
+    rows: dict[str, Row] = field(default_factory=dict)
+    comparators: dict[str, Row] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+
+    @property
+    def wrong(self) -> list[str]:
+        return [text for row in self.rows.values() for text in row.wrong]
+
+    @property
+    def answers(self) -> int:
+        return sum(row.answers for row in self.rows.values())
+
+
+def run(
+    arena: Arena,
+    kinds: Iterable[Kind],
+    *,
+    seed: int,
+    minutes: float,
+    cycles: int | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Tally:
+    """Run rounds until the time is up, or so many cycles through all kinds are done.
+
+    A round that breaks for reasons of its own (its set-up failed) is a fault of the test, and raised.
+    """
+    tally = Tally(seed)
+    rng = random.Random(seed)
+    began_s = time.monotonic()
+    listed = [kind for kind in kinds for _ in range(kind.rounds)]
+    cycle = 0
+    while cycles is None or cycle < cycles:
+        rng.shuffle(listed)
+        for number, kind in enumerate(listed):
+            tally.elapsed_s = time.monotonic() - began_s
+            if cycles is None and tally.elapsed_s > minutes * 60:
+                return tally
+            name = f"seed {seed}, cycle {cycle}, round {number}, {kind.code}"
+            row = tally.rows.setdefault(kind.code, Row())
+            tally.titles[kind.code] = kind.title
+            round_ = Round(arena, row, tally.comparators, name)
+            round_began_s = time.monotonic()
+            try:
+                kind.run(round_)
+                round_.settle()
+            except Exception:
+                tell(f"{name} broke:\n{traceback.format_exc()}")
+                raise
+            told = ", ".join(f"{count} {verdict}" for verdict, count in row.verdicts.items())
+            tell(f"{tally.elapsed_s:6.0f} s  {name} ({time.monotonic() - round_began_s:.1f} s): {told}")
+            for text in row.wrong:
+                tell(f"WRONG  {text}")
+        cycle += 1
+    tally.elapsed_s = time.monotonic() - began_s
+    return tally
+
+
+def render(tally: Tally) -> str:
+    """The table, in Markdown."""
+    head = "| | fault | injections | checked answers | correct | declared errors | wrong |"
+    lines = [head, "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+    for code, row in sorted(tally.rows.items(), key=lambda item: _order(item[0])):
+        lines.append(f"| {code} | {tally.titles[code]} {_counts(row, row.injections)}")
+    total = Row(sum(row.injections for row in tally.rows.values()))
+    for row in tally.rows.values():
+        total.verdicts.update(row.verdicts)
+    lines.append(f"| | **{len(tally.rows)} kinds of fault** {_counts(total, total.injections)}")
+    lines += ["", "| comparator, under the same faults | answers | correct | errors | wrong |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: |")
+    for name, row in tally.comparators.items():
+        counts = " | ".join(str(row.verdicts[verdict]) for verdict in _VERDICTS)
+        lines.append(f"| {name} | {row.answers} | {counts} |")
+    lines += ["", f"seed {tally.seed}, {tally.elapsed_s / 60:.1f} minutes"]
+    return "\n".join(lines)
+
+
+_VERDICTS = (Verdict.CORRECT, Verdict.DECLARED, Verdict.WRONG)
+
+
+def _counts(row: Row, injections: int) -> str:
+    counts = " | ".join(str(row.verdicts[verdict]) for verdict in _VERDICTS)
+    return f"| {injections} | {row.answers} | {counts} |"
+
+
+def _order(code: str) -> tuple[str, int]:
+    letters = code.rstrip("0123456789c")
+    return letters, int("".join(filter(str.isdigit, code)) or 0)

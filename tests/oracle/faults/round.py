@@ -1,0 +1,215 @@
+"""One injection of one fault: the worlds it makes, the questions it asks, and how the answers were judged.
+
+Everything random comes from the round's own generator, so a seed and a number say which round it was. A
+round never forgives: a wrong answer is kept with its explanation, and a fault that never heals is wrong too.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from federation.take import take_cut
+from pipeline.freeze import commit
+from tests.builders import EVENTS, clip, new_lake, stage_rows
+from tests.oracle import comparators, ways
+from tests.oracle.checker import Asked, Observed, Score, Verdict
+from tests.oracle.faults.arena import Arena
+from tests.oracle.faults.door import Door
+from tests.oracle.world import World
+
+SCHEMA = EVENTS.append(pa.field("kafka_partition", pa.int32())).append(pa.field("kafka_offset", pa.int64()))
+COLUMNS = "partition=kafka_partition,offset=kafka_offset"
+HEAL_S = 60.0
+
+Ask = Callable[[ways.Lake], Observed]
+
+
+@dataclass
+class Row:
+    """What one kind of fault has come to so far."""
+
+    injections: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def answers(self) -> int:
+        return self.verdicts.total()
+
+
+class Round:
+    """One injection of one fault."""
+
+    def __init__(self, arena: Arena, row: Row, others: dict[str, Row], name: str) -> None:
+        self.arena = arena
+        self.row = row
+        self.others = others
+        self.name = name
+        self.rng = random.Random(name)
+        self._held: list[tuple[World, Asked, Row]] = []
+
+    def world(self, *, partitions: int = 2, bootstrap: str | None = None, **topic_config: str) -> World:
+        """An empty table over an empty topic; the table keeps partition and offset of its rows."""
+        where = bootstrap or self.arena.broker.bootstrap
+        directory = Path(tempfile.mkdtemp(dir=self.arena.directory))
+        made = new_lake(where, directory, partitions=partitions, schema=SCHEMA, **topic_config)
+        return World(made.having(kafkaColumns=COLUMNS))
+
+    def begun(self, **how: Any) -> World:
+        """A world with some records frozen and some not, in amounts that only the seed knows."""
+        here = self.world(**how)
+        for partition in (0, 1):
+            here.fill(self.rng.randint(3, 12), partition)
+        self.freeze(here, {p: self.rng.randint(1, here.journal.end_of(p)) for p in (0, 1)})
+        return here
+
+    def some(self, here: World) -> None:
+        """A few more records."""
+        here.fill(self.rng.randint(1, 6), self.rng.randint(0, 1))
+
+    def freeze(self, here: World, ends: Mapping[int, int] | None = None) -> int:
+        """Commit what is hot; like most writers, note it in a consumer group before the table has it."""
+        staged = stage_rows(clip(take_cut(here.lake.merged()), ends or {}))
+        places = [TopicPartition(here.lake.topic, r.partition, r.end) for r in staged.taken.cut.ranges]
+        writer = Consumer(
+            {"bootstrap.servers": here.lake.bootstrap, "group.id": here.lake.topic, "log_level": 0}
+        )
+        writer.commit(offsets=places, asynchronous=False)
+        writer.close()
+        return commit(staged)
+
+    def inject(self, happens: Callable[[], object] = lambda: None) -> None:
+        """Count an injection, and make it."""
+        self.row.injections += 1
+        happens()
+
+    @contextmanager
+    def patching(self) -> Iterator[pytest.MonkeyPatch]:
+        with pytest.MonkeyPatch.context() as patch:
+            yield patch
+
+    def ask(
+        self, here: World, chosen: Mapping[str, Ask] | None = None, *, compares: bool = True
+    ) -> list[Score]:
+        """Ask each way now and judge at once; nothing may be being sent."""
+        scores = [
+            self._score(self.row, here, here.oracle.ask(way, lambda ask=ask: ask(here.lake)))
+            for way, ask in (self.ways(here) if chosen is None else chosen).items()
+        ]
+        if compares and chosen is None:
+            self.compare(here)
+        return scores
+
+    def expect(self, here: World, verdict: Verdict, chosen: Mapping[str, Ask] | None = None) -> None:
+        """Ask, where only one verdict will do: a rightful answer that should be none is as wrong."""
+        for score in self.ask(here, chosen):
+            if score.verdict not in (verdict, Verdict.WRONG):
+                self._is_wrong(f"{score} where only '{verdict}' will do")
+
+    def compare(self, here: World) -> None:
+        """Ask the comparators, who have a row of their own each."""
+        asks: dict[str, Ask] = {
+            "group offset as boundary": comparators.group_offset,
+            "largest offset as boundary": comparators.column_max,
+        }
+        if self.arena.has_spark and self.rng.random() < self.arena.by_hand_share:
+            asks["Spark Kafka source and Iceberg by hand"] = lambda lake: comparators.by_hand(
+                self.arena.spark, lake
+            )
+        for way, ask in asks.items():
+            asked = here.oracle.ask(way, lambda ask=ask: ask(here.lake))
+            row = self.others.setdefault(way, Row())
+            if isinstance(asked.outcome, Exception):
+                row.verdicts[Verdict.DECLARED] += 1  # any error is one: nobody promised types
+            else:
+                self._score(row, here, asked)
+
+    def meanwhile(
+        self, here: World, happens: Callable[[], object], *, askers: int = 2, pause_s: float = 0.05
+    ) -> None:
+        """Ask over and over while something happens; judge when it is over and all outcomes are known."""
+        over = threading.Event()
+        asked: list[tuple[World, Asked, Row]] = []
+
+        def keep_asking(seed: int) -> None:
+            rng = random.Random(seed)
+            while not over.wait(pause_s):
+                way, ask = rng.choice(list(self.ways(here).items()))
+                asked.append((here, here.oracle.ask(way, lambda ask=ask: ask(here.lake)), self.row))
+
+        with ThreadPoolExecutor(askers) as pool:
+            askings = [pool.submit(keep_asking, self.rng.random().__hash__()) for _ in range(askers)]
+            try:
+                self.inject(happens)
+            finally:
+                over.set()
+            for asking in askings:
+                asking.result()
+        self._held.extend(asked)
+
+    def settle(self) -> None:
+        """Judge what was asked while records were being sent."""
+        held, self._held = self._held, []
+        for here, asked, row in held:
+            self._score(row, here, asked)
+
+    def heals(self, here: World) -> None:
+        """After the fault, an answer must be right within a time."""
+        self.settle()
+        until = time.monotonic() + HEAL_S
+        while True:
+            score = here.oracle.score("library", lambda: ways.library(here.lake))
+            if score.verdict is not Verdict.DECLARED or time.monotonic() > until:
+                break
+            time.sleep(0.2)
+        self._count(self.row, score)
+        if score.verdict is Verdict.DECLARED:
+            self._is_wrong(f"does not heal within {HEAL_S:g} s: {score}")
+        self.ask(here)
+
+    def ways(self, here: World) -> dict[str, Ask]:
+        """Library, engine and gateway; Spark where the arena has it, now and then."""
+        chosen: dict[str, Ask] = {
+            "library": ways.library,
+            "engine, self-union": ways.engine_twice,
+            "gateway": Door(here.lake).ask,
+        }
+        if self.arena.has_spark and self.rng.random() < self.arena.spark_share:
+            chosen["spark"] = lambda lake: ways.spark(self.arena.spark, lake)
+        return chosen
+
+    def _score(self, row: Row, here: World, asked: Asked) -> Score:
+        score = here.oracle.judge(asked)
+        self._count(row, score)
+        return score
+
+    def _count(self, row: Row, score: Score) -> None:
+        row.verdicts[score.verdict] += 1
+        if score.verdict is Verdict.WRONG:
+            row.wrong.append(f"{self.name}: {score}")
+        elif score.verdict is Verdict.DECLARED:
+            row.errors[type(score.asked.outcome).__name__] += 1
+
+    def require(self, holds: bool, otherwise: str) -> None:
+        """Whatever must hold besides the answers; it counts as a wrong answer if it does not."""
+        if not holds:
+            self._is_wrong(otherwise)
+
+    def _is_wrong(self, why: str) -> None:
+        self.row.verdicts[Verdict.WRONG] += 1
+        self.row.wrong.append(f"{self.name}: {why}")
