@@ -1,6 +1,7 @@
 """`python -m tests.oracle`: hurt everything by seed, judge every answer, print one table.
 
     python -m tests.oracle [--seed N] [--minutes M] [--only K1,K5] [--cycles N] [--no-spark]
+    python -m tests.oracle --replay 'seed 7, cycle 0, round 3, K6'
 
 Exit code 1 if a single answer was wrong. The verdicts are also written to `build/oracle/`.
 """
@@ -15,7 +16,7 @@ import time
 from pathlib import Path
 
 from tests.oracle.faults.arena import Arena
-from tests.oracle.faults.campaign import Tally, render, run
+from tests.oracle.faults.campaign import Tally, render, run, run_round
 from tests.oracle.faults.catalogue import ALL
 
 
@@ -27,6 +28,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--cycles", type=int, help="end after so many rounds of every kind instead")
     parser.add_argument("--only", default="", help="kinds of fault, separated by commas")
+    parser.add_argument("--replay", metavar="ROUND", help="run one round again, by the name it was told with")
     parser.add_argument("--no-spark", action="store_true", help="leave out Spark and what needs it")
     parsed = parser.parse_args()
     wanted = set(filter(None, parsed.only.split(",")))
@@ -37,7 +39,13 @@ def main() -> int:
         tempfile.TemporaryDirectory(prefix="oracle-", ignore_cleanup_errors=True) as directory,
         Arena(Path(directory), has_spark=not parsed.no_spark) as arena,
     ):
-        tally = run(arena, kinds, seed=parsed.seed, minutes=parsed.minutes, cycles=parsed.cycles, tell=_tell)
+        if parsed.replay:
+            [kind] = [kind for kind in ALL if kind.code == parsed.replay.rpartition(" ")[2]]
+            run_round(arena, kind, parsed.replay, tally := Tally(parsed.seed), _tell)
+        else:
+            tally = run(
+                arena, kinds, seed=parsed.seed, minutes=parsed.minutes, cycles=parsed.cycles, tell=_tell
+            )
     print(render(tally))
     keep(tally)
     return 1 if tally.wrong else 0

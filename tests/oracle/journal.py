@@ -7,6 +7,7 @@ table: it would then share their mistakes.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -69,7 +70,12 @@ class Journal:
         self.entries: dict[Identity, Entry] = {}
         self.txns: dict[str, TxnState] = {}
         self._promised: dict[int, int] = {}
+        self._names = itertools.count()
         self._lock = threading.Lock()
+
+    def new_name(self, prefix: str) -> str:
+        """A name for a sender that no other sender to this topic has."""
+        return f"{prefix}{next(self._names)}"
 
     def mark(self) -> Mark:
         """Take note of what has been promised to senders up to now."""

@@ -42,7 +42,7 @@ class World:
     def fill(self, count: int, partition: int = 0) -> None:
         """Send records that are nobody's transaction."""
         if self._plain is None:
-            self._plain = self.sender("plain")
+            self._plain = self.sender(self.journal.new_name("plain"))
         self._plain.send(count, partition)
 
     def freeze(self, ends: Mapping[int, int] | None = None) -> int:

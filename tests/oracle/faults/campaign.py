@@ -75,24 +75,28 @@ def run(
             tally.elapsed_s = time.monotonic() - began_s
             if cycles is None and tally.elapsed_s > minutes * 60:
                 return tally
-            name = f"seed {seed}, cycle {cycle}, round {number}, {kind.code}"
-            row = tally.rows.setdefault(kind.code, Row())
-            tally.titles[kind.code] = kind.title
-            round_ = Round(arena, row, tally.comparators, name)
-            round_began_s = time.monotonic()
-            try:
-                kind.run(round_)
-                round_.settle()
-            except Exception:
-                tell(f"{name} broke:\n{traceback.format_exc()}")
-                raise
-            told = ", ".join(f"{count} {verdict}" for verdict, count in row.verdicts.items())
-            tell(f"{tally.elapsed_s:6.0f} s  {name} ({time.monotonic() - round_began_s:.1f} s): {told}")
-            for text in row.wrong:
-                tell(f"WRONG  {text}")
+            run_round(arena, kind, f"seed {seed}, cycle {cycle}, round {number}, {kind.code}", tally, tell)
         cycle += 1
     tally.elapsed_s = time.monotonic() - began_s
     return tally
+
+
+def run_round(arena: Arena, kind: Kind, name: str, tally: Tally, tell: Callable[[str], None]) -> None:
+    """Run one round; its name is all it takes to run it again."""
+    row = tally.rows.setdefault(kind.code, Row())
+    tally.titles[kind.code] = kind.title
+    round_ = Round(arena, row, tally.comparators, name)
+    began_s, known = time.monotonic(), len(row.wrong)
+    try:
+        kind.run(round_)
+        round_.settle()
+    except Exception:
+        tell(f"{name} broke:\n{traceback.format_exc()}")
+        raise
+    told = ", ".join(f"{count} {verdict}" for verdict, count in row.verdicts.items())
+    tell(f"{tally.elapsed_s:6.0f} s  {name} ({time.monotonic() - began_s:.1f} s): {told}")
+    for text in row.wrong[known:]:
+        tell(f"WRONG  {text}")
 
 
 def render(tally: Tally) -> str:
