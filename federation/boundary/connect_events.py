@@ -32,7 +32,9 @@ class ControlEvent:
         kind: `DATA_WRITTEN` and `DATA_COMPLETE` are those that matter here.
         group_id: The consumer group of the sink it belongs to.
         commit_id: The round of commits it belongs to.
-        table_uuid: Of `DATA_WRITTEN`: the table that files were written for.
+        table, table_uuid: Of `DATA_WRITTEN`: the table that files were written for.
+        rows: Of `DATA_WRITTEN`: how many rows the files have.
+        topics: Of `DATA_COMPLETE`: the topics that the task reads.
         positions: Of `DATA_COMPLETE`: (topic, partition) to the next offset to be read.
     """
 
@@ -42,7 +44,10 @@ class ControlEvent:
     kind: int
     group_id: str
     commit_id: bytes
-    table_uuid: bytes | None
+    table: str | None
+    table_uuid: str | None
+    rows: int
+    topics: frozenset[str]
     positions: Mapping[tuple[str, int], int]
 
 
@@ -63,7 +68,8 @@ def decode_event(record: Mapping[str, Any]) -> ControlEvent | None:
     try:
         event: Any = fastavro.schemaless_reader(io.BytesIO(body), _schema(header), None)
         payload = event["payload"]
-        table = payload.get("table_reference") or {}
+        table = payload.get("table_reference")
+        assigned = payload.get("assignments") or ()
         return ControlEvent(
             partition=record["partition"],
             offset=record["offset"],
@@ -71,10 +77,13 @@ def decode_event(record: Mapping[str, Any]) -> ControlEvent | None:
             kind=event["type"],
             group_id=event["group_id"],
             commit_id=bytes(payload["commit_id"]),
-            table_uuid=table.get("table_uuid"),
+            table=".".join([*table["namespace"], table["name"]]) if table else None,
+            table_uuid=table["table_uuid"].hex() if table and table.get("table_uuid") else None,
+            rows=sum(file["record_count"] for file in payload.get("data_files") or ()),
+            topics=frozenset(found["topic"] for found in assigned),
             positions={
                 (found["topic"], found["partition"]): found["offset"]
-                for found in payload.get("assignments") or ()
+                for found in assigned
                 if found["offset"] is not None
             },
         )

@@ -1,98 +1,97 @@
 """Tables that the real Iceberg Kafka Connect sink fills, read exactly at each of its commits.
 
 The sink's snapshots hold offsets of its control topic, which look like a boundary and are none; only
-the sink itself can show that the control topic is understood, through idle partitions, aborted
-transactions, a killed worker and a restart.
+the sink itself can show that the control topic is understood, through rebalances, idle partitions,
+aborted transactions, a killed worker and a restart. One worker runs the sinks of all tests of a file.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
-
-import pyarrow as pa
 import pytest
-from confluent_kafka import Producer
 
 from federation.errors import BoundaryUnknownError
-from stack.connect import ConnectSink
-from tests.builders import HANG_S, Lake, delete_records, make_topic, produce, wait_until
+from stack.connect import ConnectWorker
+from tests.builders import add_partitions, delete_records
 from tests.conftest import MakeLake
+from tests.exactness import assert_exact_at_every_snapshot, seqs
+from tests.writers.sink import METADATA, POSITION, ROWS, WITH_POSITION, Sink, abort, forget, send
 
-pytestmark = pytest.mark.kafka
-
-ROWS = pa.schema([("seq", pa.int64())])
-
-
-def start_sink(lake: Lake, folder: Path) -> ConnectSink:
-    return ConnectSink.start(
-        folder,
-        bootstrap=lake.bootstrap,
-        topic=lake.topic,
-        control_topic=f"control.{lake.topic}",
-        catalog_file=lake.directory / "catalog.db",
-        table=lake.table,
-    )
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 
-def send(lake: Lake, seqs: range, *, partition: int) -> None:
-    produce(lake.bootstrap, lake.topic, [{"seq": seq} for seq in seqs], partition=partition)
-
-
-def abort(lake: Lake, seqs: range, *, partition: int) -> None:
-    producer = Producer({"bootstrap.servers": lake.bootstrap, "transactional.id": lake.topic, "log_level": 0})
-    producer.init_transactions(HANG_S)
-    producer.begin_transaction()
-    for seq in seqs:
-        producer.produce(lake.topic, json.dumps({"seq": seq}).encode(), partition=partition)
-    producer.flush(HANG_S)
-    producer.abort_transaction(HANG_S)
-
-
-def has_rows(lake: Lake, count: int) -> Callable[[], bool]:
-    return lambda: lake.load().scan().count() >= count
-
-
-def test_the_union_is_exact_at_every_commit_of_the_sink(lake: MakeLake, tmp_path: Path) -> None:
+def test_a_killed_worker_idle_partitions_and_aborted_records(lake: MakeLake, worker: ConnectWorker) -> None:
     made = lake(partitions=3, schema=ROWS)
-    make_topic(made.bootstrap, f"control.{made.topic}", partitions=2)
     send(made, range(100), partition=0)
     abort(made, range(900, 910), partition=1)
     send(made, range(100, 150), partition=1)
-    with start_sink(made, tmp_path / "first") as sink:
-        wait_until(has_rows(made, 150), "the first records to be committed", 120)
+    with Sink(worker, made, control_partitions=2) as sink:
+        sink.wait_for_rows(150)
         send(made, range(150, 200), partition=0)
-        wait_until(has_rows(made, 200), "more records to be committed", 120)
+        sink.wait_for_rows(200)
         send(made, range(200, 230), partition=1)
-        sink.kill()
-    with start_sink(made, tmp_path / "second"):
+        worker.kill()
+        worker.run()
+        sink.put()
         send(made, range(230, 250), partition=0)
-        wait_until(has_rows(made, 250), "the new worker to go on", 240)
+        sink.wait_for_rows(250)
     abort(made, range(910, 915), partition=0)
     send(made, range(250, 260), partition=1)
 
-    snapshots = made.load().snapshots()
-    for snapshot in snapshots:
-        scan = made.open(**{"snapshot-id": str(snapshot.snapshot_id)}).scan()
-
-        assert sorted(scan.to_arrow()["seq"].to_pylist()) == list(range(260))
-        assert scan.receipt.boundary is not None
-        assert scan.receipt.boundary["resolver"] == "connect"
+    snapshots = assert_exact_at_every_snapshot(made, seqs(range(260)), resolver="connect")
     assert len(snapshots) >= 3
 
-    assert_a_control_topic_cut_short_is_an_error(made)
-
-
-def assert_a_control_topic_cut_short_is_an_error(made: Lake) -> None:
     # Partition 2 never had a record, and once the control topic's beginning is gone nothing
     # tells whether the sink had read some.
-    from federation.boundary import connect
+    forget()
+    delete_records(made.bootstrap, sink.control, {0: 1})
 
-    connect._found.clear()
-    delete_records(made.bootstrap, f"control.{made.topic}", {0: 1})
-
-    with pytest.raises(
-        BoundaryUnknownError, match=r"is gone, and what is left does not tell partitions \[2\]"
-    ):
+    with pytest.raises(BoundaryUnknownError, match=r"is gone, and what is left does not tell partitions"):
         made.open().cut()
+
+
+def test_rebalances_a_clean_restart_and_a_new_partition(lake: MakeLake, worker: ConnectWorker) -> None:
+    made = lake(partitions=2, schema=ROWS)
+    with Sink(worker, made, control_partitions=2, tasks=1) as sink:
+        send(made, range(50), partition=0)
+        send(made, range(50, 80), partition=1)
+        sink.wait_for_rows(80)
+        sink.put(tasks=3)
+        send(made, range(80, 120), partition=1)
+        send(made, range(120, 130), partition=0)
+        sink.wait_for_rows(130)
+        add_partitions(made.bootstrap, made.topic, 4)
+        send(made, range(130, 160), partition=3)
+        sink.wait_for_rows(160)
+        sink.remove()
+        send(made, range(160, 170), partition=0)
+        sink.put(tasks=2)
+        send(made, range(170, 180), partition=2)
+        sink.wait_for_rows(180)
+    send(made, range(180, 190), partition=3)
+
+    snapshots = assert_exact_at_every_snapshot(made, seqs(range(190)), resolver="connect")
+    assert len(snapshots) >= 4
+
+
+def test_rows_with_kafka_columns_and_tombstones_that_are_committed(
+    lake: MakeLake, worker: ConnectWorker
+) -> None:
+    made = lake(schema=WITH_POSITION).having(kafkaColumns=POSITION)
+    send(made, range(10), partition=0)
+    send(made, [None, None], partition=0)
+    send(made, range(10, 15), partition=1)
+    send(made, [None], partition=1)
+    with Sink(worker, made, more=METADATA) as sink:
+        sink.wait_for_rows(15)
+        send(made, range(15, 20), partition=0)
+        sink.wait_for_rows(20)
+    send(made, range(20, 25), partition=1)
+
+    places = [(seq, 0, seq if seq < 10 else seq - 3) for seq in [*range(10), *range(15, 20)]]
+    places += [(seq, 1, seq - 10 if seq < 15 else seq - 14) for seq in [*range(10, 15), *range(20, 25)]]
+    assert_exact_at_every_snapshot(
+        made,
+        places,
+        columns=("seq", "_kafka_metadata_partition", "_kafka_metadata_offset"),
+        resolver="connect",
+    )

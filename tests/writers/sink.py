@@ -1,0 +1,130 @@
+"""A sink of the shared Connect worker, and what may happen to its topic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+from confluent_kafka import Producer
+
+from federation.boundary import connect
+from stack.connect import ConnectWorker, sink_settings
+from tests.builders import HANG_S, Lake, make_topic, produce, unique, wait_until
+
+ROWS = pa.schema([("seq", pa.int64())])
+METADATA = {
+    "transforms": "kafka",
+    "transforms.kafka.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform",
+}
+WITH_POSITION = pa.schema(
+    [
+        ("seq", pa.int64()),
+        ("_kafka_metadata_topic", pa.string()),
+        ("_kafka_metadata_partition", pa.int64()),
+        ("_kafka_metadata_offset", pa.int64()),
+        ("_kafka_metadata_timestamp", pa.int64()),
+    ]
+)
+POSITION = ",".join(
+    f"{field}=_kafka_metadata_{field}" for field in ("topic", "partition", "offset", "timestamp")
+)
+COMMIT_S = 240.0  # a killed worker's open transaction may hold the sink up for a minute
+
+
+class Sink:
+    """One sink from a lake's topic into its table, running while this is open."""
+
+    def __init__(
+        self,
+        worker: ConnectWorker,
+        lake: Lake,
+        *,
+        topics: Iterable[str] = (),
+        tables: Iterable[str] = (),
+        tasks: int = 2,
+        isolation: str = "read_committed",
+        control: str | None = None,
+        control_partitions: int = 1,
+        more: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = unique("sink")
+        self.control = control or f"control.{self.name}"
+        self.lake = lake
+        self._worker = worker
+        self._settings = sink_settings(
+            topics=[lake.topic, *topics],
+            tables=[lake.table, *tables],
+            catalog_file=lake.directory / "catalog.db",
+            control_topic=self.control,
+            tasks=tasks,
+            isolation=isolation,
+            more=more,
+        )
+        if control is None:
+            make_topic(lake.bootstrap, self.control, partitions=control_partitions)
+
+    def put(self, *, tasks: int | None = None) -> None:
+        """Start it, or go on with another number of tasks."""
+        if tasks is not None:
+            self._settings["tasks.max"] = str(tasks)
+        self._worker.put_sink(self.name, self._settings)
+
+    def remove(self) -> None:
+        self._worker.remove_sink(self.name)
+
+    def wait_for_rows(self, count: int) -> None:
+        """Wait until that many rows are committed to the table."""
+
+        def has_rows() -> bool:
+            snapshot = self.lake.load().current_snapshot()
+            assert snapshot is None or snapshot.summary is not None
+            held = 0 if snapshot is None else int(snapshot.summary["total-records"] or 0)
+            return held >= count
+
+        wait_until(has_rows, f"{count} rows of {self.name} to be committed", COMMIT_S)
+
+    def __enter__(self) -> Self:
+        self.put()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+
+def send(lake: Lake, values: Iterable[Any], *, partition: int, topic: str | None = None) -> None:
+    """Send numbers as rows, other values as they are."""
+    body = [{"seq": value} if isinstance(value, int) else value for value in values]
+    produce(lake.bootstrap, topic or lake.topic, body, partition=partition)
+
+
+def abort(lake: Lake, values: range, *, partition: int) -> None:
+    with open_transaction(lake, lake.topic, partition, [json.dumps({"seq": v}).encode() for v in values]):
+        pass
+
+
+@contextmanager
+def open_transaction(lake: Lake, topic: str, partition: int, values: Iterable[bytes]) -> Iterator[None]:
+    """Keep a transaction open that has sent some records, and abort it at the end."""
+    producer = Producer(
+        {"bootstrap.servers": lake.bootstrap, "transactional.id": unique("txn"), "log_level": 0}
+    )
+    producer.init_transactions(HANG_S)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(topic, value, partition=partition)
+    producer.flush(HANG_S)
+    try:
+        yield
+    finally:
+        producer.abort_transaction(HANG_S)
+
+
+def forget() -> None:
+    """Forget the boundaries found so far, as another process would not know them."""
+    connect._found.clear()
