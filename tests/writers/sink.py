@@ -1,4 +1,7 @@
-"""A sink of the shared Connect worker, and what may happen to its topic."""
+"""A sink of the shared Connect worker, and what may happen to its topic.
+
+Tests of Connect say with these words what happened to a table; how to ask a worker for it is here.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import pyarrow as pa
 from confluent_kafka import Producer
 
 from federation.boundary import connect
+from hotset import Deadline, Isolation, read_log_bounds
+from hotset import connect as kafka
 from stack.connect import ConnectWorker, sink_settings
 from tests.builders import HANG_S, Lake, make_topic, produce, unique, wait_until
 
@@ -123,6 +128,13 @@ def open_transaction(lake: Lake, topic: str, partition: int, values: Iterable[by
         yield
     finally:
         producer.abort_transaction(HANG_S)
+
+
+def event_partitions(lake: Lake, control: str) -> list[int]:
+    """Which partitions of a control topic have events; a task's name decides where its own go."""
+    client = kafka({"bootstrap.servers": lake.bootstrap})
+    bounds = read_log_bounds(client, control, Isolation.READ_COMMITTED, Deadline.after_ms(30_000))
+    return [found.partition for found in bounds.partitions if found.end > 0]
 
 
 def forget() -> None:
