@@ -43,7 +43,7 @@ bench: setup ## measure freshness, exactness and speed
 oracle: setup ## hurt everything by seed and judge every answer (SEED=7 MINUTES=20)
 	@$(BIN)/python -m tests.oracle --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-docs: setup ## render OPTIONS.md and ERRORS.md from the code
+docs: setup ## render OPTIONS.md, ERRORS.md and DOCTOR.md from the code
 	@$(BIN)/python -m kafkaiceberg docs
 
 lock: setup ## choose package versions anew from pyproject.toml

@@ -26,13 +26,21 @@ def walk_parents(table: Table, snapshot: Snapshot | None) -> Iterator[Snapshot]:
 
 
 def is_complete(table: Table, snapshot: Snapshot | None) -> bool:
-    """Return True if the walk ends at a snapshot without a parent.
+    """Return True if the walk ends at the snapshot that began the table.
 
     Raises:
         Nothing of its own.
     """
     walked = list(walk_parents(table, snapshot))
-    return not walked or walked[-1].parent_snapshot_id is None
+    return not walked or (walked[-1].parent_snapshot_id is None and not _has_predecessor(walked[-1]))
+
+
+def _has_predecessor(snapshot: Snapshot) -> bool:
+    # Expiry by pyiceberg erases the expired parent's id from its child, so that the child looks like
+    # the first one. But the first one holds no more than it added, and had nothing to replace.
+    operation = snapshot.summary.operation if snapshot.summary else None
+    held, added = (int(summary_value(snapshot, key) or 0) for key in ("total-records", "added-records"))
+    return operation in (Operation.REPLACE, Operation.DELETE) or held > added
 
 
 def adds_rows(snapshot: Snapshot) -> bool:

@@ -75,7 +75,7 @@ def take_cut(options: Mapping[str, str], *, within_ms: int | None = None) -> Tak
     if "cut" in options:
         return resume_cut(options, Cut.from_token(options["cut"]), within_ms=within_ms)
     began_s = time.monotonic()
-    pinned, definition = _pin(options)
+    pinned, definition = pin_table(options)
     deadline = _deadline(definition, within_ms)
     for attempt in range(1, _PLANS):
         try:
@@ -84,7 +84,7 @@ def take_cut(options: Mapping[str, str], *, within_ms: int | None = None) -> Tak
             # A commit may have brought the records into the table while retention
             # removed them from the log, or while their writer was asked; a newer snapshot tells.
             seen = pinned.snapshot_id
-            pinned, definition = _pin(options)
+            pinned, definition = pin_table(options)
             if pinned.snapshot_id == seen:
                 if isinstance(exc, BoundaryUnknownError):
                     raise
@@ -111,7 +111,7 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
         raise CutTokenError(f"the cut is of table {cut.table!r}, not of {options['path']!r}")
     unpinned = {key: value for key, value in options.items() if key not in ("branch", "tag", "snapshot-id")}
     chosen = {} if cut.snapshot_id is None else {"snapshot-id": str(cut.snapshot_id)}
-    pinned, definition = _pin({**unpinned, **chosen})
+    pinned, definition = pin_table({**unpinned, **chosen})
     if pinned.uuid != cut.table_uuid:
         raise TableReplacedError(
             f"table {cut.table!r} was dropped and created again since the cut was taken; take a new cut",
@@ -131,7 +131,13 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
     return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), _since_ms(began_s))
 
 
-def _pin(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
+def pin_table(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
+    """Load the table once, pin the snapshot the options ask for, and settle the options.
+
+    Raises:
+        OptionError: Options are missing or contradict.
+        ColdsetError: There is no such table or snapshot, or the catalog could not be asked.
+    """
     # The catalog has to be known before the table's own properties can be.
     catalog = open_catalog(
         value_of(options, "catalog.name") or "default", resolve(under(options, "catalog."))

@@ -140,7 +140,7 @@ class KafkaClient:
         """
         doing = f"describing topic {topic!r} at {self.properties['bootstrap.servers']}"
         topics = TopicCollection([topic])
-        answer = self._ask(doing, deadline, lambda **limit: self._admin.describe_topics(topics, **limit))
+        answer = self.ask(doing, deadline, lambda admin, **limit: admin.describe_topics(topics, **limit))
         found = answer[topic]
         partitions = tuple(sorted(info.id for info in found.partitions))
         if partitions != tuple(range(len(partitions))) or not partitions:
@@ -180,10 +180,10 @@ class KafkaClient:
             if isolation is Isolation.READ_COMMITTED
             else IsolationLevel.READ_UNCOMMITTED
         )
-        answer = self._ask(
+        answer = self.ask(
             doing,
             deadline,
-            lambda **limit: self._admin.list_offsets(wanted, isolation_level=level, **limit),
+            lambda admin, **limit: admin.list_offsets(wanted, isolation_level=level, **limit),
         )
         return {
             partition.partition: (info.offset, -1 if info.leader_epoch is None else info.leader_epoch)
@@ -230,11 +230,12 @@ class KafkaClient:
             budget_ms=deadline.budget_ms,
         )
 
-    def _ask(self, doing: str, deadline: Deadline, call: Callable[..., Mapping[K, Future[T]]]) -> dict[K, T]:
+    def ask(self, doing: str, deadline: Deadline, call: Callable[..., Mapping[K, Future[T]]]) -> dict[K, T]:
+        """Make one call of the admin client, again while it fails in passing; else raise a HotsetError."""
         cause: KafkaException | None = None
         while not deadline.has_passed:
             try:
-                futures = call(request_timeout=max(0.001, deadline.remaining_s))
+                futures = call(self._admin, request_timeout=max(0.001, deadline.remaining_s))
                 # The margin lets librdkafka's own timeout speak first: its text is better.
                 return {key: f.result(timeout=deadline.remaining_s + 1.0) for key, f in futures.items()}
             except TimeoutError as exc:

@@ -1,8 +1,8 @@
-"""The command line: `kafkaiceberg query | cut | freeze | serve`.
+"""The command line: `kafkaiceberg query | cut | doctor | freeze | serve`.
 
 Arguments are parsed here and answers printed; everything else is done by the
 packages below. Exit codes: 0 done, 2 the caller's mistake, 3 a service in the
-way, 1 ours.
+way, 1 ours; `doctor` adds 10 for warnings and 11 for errors.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from federation import ROOTS, load_config
 from federation.config import Config
 from federation.definition import merge_options
 from federation.errors import OptionError
+from kafkaiceberg.doctor import EXIT, add_doctor, parse_look_back, render_report
 from kafkaiceberg.render import render_answer, render_cut
 
 _EXIT: Final = {"user": 2, "external": 3, "internal": 1}
@@ -76,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_query(commands)
     _add_cut(commands)
+    _add_options(add_doctor(commands, _doctor))
     _add_freeze(commands)
     serve = commands.add_parser(
         "serve",
@@ -86,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--port", metavar="N", help="port to listen on (default: the file's, or 8765)")
     serve.set_defaults(run=_serve)
     docs = commands.add_parser(
-        "docs", help="render OPTIONS.md and ERRORS.md", description="Render the reference pages."
+        "docs", help="render OPTIONS.md, ERRORS.md and DOCTOR.md", description="Render the reference pages."
     )
     docs.add_argument("--into", default=".", metavar="FOLDER", help="where the pages go (default: here)")
     docs.set_defaults(run=_docs)
@@ -185,6 +187,18 @@ def _cut(parsed: argparse.Namespace) -> int:
     else:
         print(render_cut(taken, explains=parsed.explain))
     return 0
+
+
+def _doctor(parsed: argparse.Namespace) -> int:
+    from federation.doctor import examine
+
+    report = examine(
+        _options_of(parsed),
+        look_back=parse_look_back(parsed.look_back),
+        warn_within_ms=round(_seconds(parsed.warn_within) * 1000),
+    )
+    print(json.dumps(report.to_dict()) if parsed.json else render_report(report))
+    return EXIT[report.worst]
 
 
 def _freeze(parsed: argparse.Namespace) -> int:

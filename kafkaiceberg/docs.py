@@ -1,4 +1,4 @@
-"""OPTIONS.md and ERRORS.md, rendered from the tables and classes in the code.
+"""OPTIONS.md, ERRORS.md and DOCTOR.md, rendered from the tables and classes in the code.
 
 A test compares the files with this, so they cannot go stale.
 """
@@ -6,6 +6,7 @@ A test compares the files with this, so they cannot go stale.
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,8 +15,10 @@ import federation.errors
 import hotset.errors
 import pipeline.errors
 import sql_gateway.errors
+from federation.doctor import KINDS
 from federation.options import OPTIONS, PASSTHROUGH, Option
 from hotset.properties import ALLOWED
+from kafkaiceberg.doctor import EXIT
 from sql_gateway.settings import SETTINGS
 
 _ROOTS = (
@@ -33,7 +36,7 @@ def pages() -> dict[str, str]:
     Raises:
         Nothing of its own.
     """
-    return {"OPTIONS.md": _options_page(), "ERRORS.md": _errors_page()}
+    return {"OPTIONS.md": _options_page(), "ERRORS.md": _errors_page(), "DOCTOR.md": _doctor_page()}
 
 
 def error_classes() -> list[Any]:
@@ -119,3 +122,36 @@ def _errors_page() -> str:
             f"| `{cls.code}` | {cls.kind} | {retriable} | {meaning} | `{cls.__module__}.{cls.__name__}` |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _doctor_page() -> str:
+    exits = ", ".join(f"{code} if the worst is {severity.word}" for severity, code in EXIT.items())
+    paragraphs = [
+        "# Doctor",
+        "Rendered from the code by `make docs`.",
+        "`kafkaiceberg doctor TABLE` examines a table and its topic, says what is wrong or soon will be, and "
+        "changes nothing. `--json` prints the same for programs: `worst`, and lists of `findings` (`code`, "
+        "`severity`, `message`, `meaning`, `page`, `facts`), of what is `unchecked` (`codes`, `why`, "
+        "`is_failure`), and of codes that were looked for and are `silent`. Codes are stable; facts may be "
+        "added.",
+        f"Exit codes: {exits}. If there is no report at all they are those of the other commands: 2 for the "
+        "caller's mistake, 3 for a service in the way, 1 for ours.",
+        "What could not be checked is said, never passed over: as a warning if it was tried and failed "
+        "(Kafka did not answer), and without weight if there is nothing to check it by (no Kafka columns) or "
+        "a limit ended the search.",
+        "Two columns of the whole snapshot are read, if the table names its Kafka columns; memory grows with "
+        "the holes in the offsets, not with the rows. Of Kafka, at most `--look-back` offsets per partition "
+        "are read.",
+    ]
+    for kind in KINDS:
+        paragraphs += [
+            f"## {kind.code}",
+            f"Severity: {kind.severities}. {kind.meaning}",
+            f"**How it is looked for.** {kind.method}",
+            f"**What to do.** {kind.advice}",
+        ]
+    return "\n\n".join(map(_wrapped, paragraphs)) + "\n"
+
+
+def _wrapped(paragraph: str) -> str:
+    return textwrap.fill(paragraph, 110, break_long_words=False, break_on_hyphens=False)

@@ -143,10 +143,10 @@ def test_a_gateway_without_tables_does_not_start(tmp_path: Path, capsys: Capture
 def test_reference_pages_are_rendered_where_asked(tmp_path: Path, capsys: Captured) -> None:
     assert main(["docs", "--into", str(tmp_path)]) == ANSWERED
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ERRORS.md", "OPTIONS.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["DOCTOR.md", "ERRORS.md", "OPTIONS.md"]
 
 
-@pytest.mark.parametrize("command", [[], ["query"], ["cut"], ["freeze"], ["serve"], ["docs"]])
+@pytest.mark.parametrize("command", [[], ["query"], ["cut"], ["doctor"], ["freeze"], ["serve"], ["docs"]])
 def test_every_command_explains_itself(command: list[str], capsys: Captured) -> None:
     with pytest.raises(SystemExit) as ended:
         main([*command, "--help"])

@@ -45,7 +45,7 @@ def boundary_moved_by(offsets: int) -> Plant:
 def ends_before_pin(patch: pytest.MonkeyPatch, here: World) -> None:
     """Ask Kafka first, pin the table afterwards, and trust that the one does not pass the other."""
     kafka = take.connect({"bootstrap.servers": here.lake.bootstrap})
-    pin, read = take._pin, take.read_log_bounds
+    pin, read = take.pin_table, take.read_log_bounds
     sampled: list[LogBounds] = []
 
     def sampling(options: Any) -> Any:
@@ -59,7 +59,7 @@ def ends_before_pin(patch: pytest.MonkeyPatch, here: World) -> None:
         clipped = {p: min(offset, ends[p]) for p, offset in committed.next_offset.items()}
         return real(facts, replace(committed, next_offset=clipped), bounds, **options)
 
-    patch.setattr(take, "_pin", sampling)
+    patch.setattr(take, "pin_table", sampling)
     patch.setattr(take, "read_log_bounds", lambda *_: sampled.pop())
     patch.setattr(take, "compute_cut", trusting)
 

@@ -26,7 +26,7 @@ PINNED = [
     "open_table",
 ]
 
-WITH_NAMES = sorted({*PACKAGES, "federation.boundary", "federation.engine"})
+WITH_NAMES = sorted({*PACKAGES, "federation.boundary", "federation.doctor", "federation.engine"})
 
 
 def test_the_public_names_are_these() -> None:
@@ -41,7 +41,8 @@ def test_the_data_source_is_found_under_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "package", _packages := sorted({*PACKAGES, "federation.boundary", "federation.engine"})
+    "package",
+    _packages := sorted({*PACKAGES, "federation.boundary", "federation.doctor", "federation.engine"}),
 )
 def test_exported_names_are_sorted_and_exist(package: str) -> None:
     module = importlib.import_module(package)

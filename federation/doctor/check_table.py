@@ -1,0 +1,101 @@
+"""Judge what the table holds by itself: files and rows that are there twice. Pure.
+
+It must not know Kafka; what Kafka says of the same offsets is `check_records`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from federation.doctor.facts import Facts, have
+from federation.doctor.findings import Finding, Severity
+
+_SHOWN: Final = 10
+
+
+def check_files(facts: Facts) -> Iterator[Finding]:
+    """Find data files that the snapshot refers to more than once.
+
+    Raises:
+        MissingPartError: The manifests could not be read.
+    """
+    added = defaultdict(list)
+    rows = {}
+    for file in have(facts.files):
+        if file.is_data:
+            added[file.path].append(file.added_by)
+            rows[file.path] = file.rows
+    twice = {path: by for path, by in added.items() if len(by) > 1}
+    if twice:
+        extra = sum(rows[path] * (len(by) - 1) for path, by in twice.items())
+        listed = ", ".join(list(twice)[:3])
+        yield Finding(
+            "DUPLICATE_FILES",
+            Severity.ERROR,
+            f"{len(twice)} of {len(added)} data files are referred to more than once in snapshot "
+            f"{facts.snapshot_id}, which makes {extra} rows too many: {listed}",
+            {
+                "snapshot_id": facts.snapshot_id,
+                "files": len(twice),
+                "extra_rows": extra,
+                "examples": [
+                    {"path": path, "rows": rows[path], "added_by": by}
+                    for path, by in list(twice.items())[:_SHOWN]
+                ],
+            },
+        )
+
+
+def check_rows(facts: Facts) -> Iterator[Finding]:
+    """Find records that the table holds more than once.
+
+    Raises:
+        MissingPartError: The rows' positions are not known.
+    """
+    repeated = have(facts.positions).repeated
+    count = sum(spans.count for spans in repeated.values())
+    if not count:
+        return
+    examples = {partition: spans.head(_SHOWN) for partition, spans in repeated.items()}
+    first = ", ".join(f"{p}[{start},{end})" for p, found in examples.items() for start, end in found[:3])
+    yield Finding(
+        "DUPLICATE_RECORDS",
+        Severity.ERROR,
+        f"{count} rows repeat a record that snapshot {facts.snapshot_id} already holds, in partitions "
+        f"{sorted(repeated)}: {first} (partition[start,end))",
+        {
+            "snapshot_id": facts.snapshot_id,
+            "rows": count,
+            "rows_by_partition": {str(p): spans.count for p, spans in repeated.items()},
+            "examples": [[p, start, end] for p, found in examples.items() for start, end in found],
+        },
+    )
+
+
+def check_positions(facts: Facts) -> Iterator[Finding]:
+    """Find rows that do not say which record they are.
+
+    Raises:
+        MissingPartError: The rows' positions are not known.
+    """
+    rows = have(facts.positions).rows_without
+    if rows:
+        yield Finding(
+            "ROWS_WITHOUT_POSITION",
+            Severity.WARNING,
+            f"{rows} rows of snapshot {facts.snapshot_id} have no Kafka partition or no offset",
+            {"snapshot_id": facts.snapshot_id, "rows": rows},
+        )
+
+
+def check_readable(facts: Facts) -> Iterator[Finding]:
+    """Find out whether a query could read the snapshot at all.
+
+    Raises:
+        MissingPartError: The manifests could not be read.
+    """
+    unreadable = have(facts.unreadable)
+    if unreadable is not None:
+        yield Finding("TABLE_NOT_SUPPORTED", Severity.ERROR, unreadable, {"snapshot_id": facts.snapshot_id})

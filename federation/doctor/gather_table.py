@@ -1,0 +1,188 @@
+"""Gather what the table itself tells: its history, its manifests, and the offsets in its rows.
+
+The offsets of the whole snapshot are read, two columns of it, and kept as
+ranges, so that memory grows with the holes and not with the rows. Nothing is
+judged here, and Kafka is not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from coldset import ColdsetError, PinnedTable, is_complete, plan_cold, read_cold, walk_parents
+from coldset.errors import UnsupportedTableError
+from coldset.expiry import kept_until_ms
+from coldset.manifests import FileReference, list_files
+from federation.boundary import PIN_TAG
+from federation.boundary.resolve import RESOLVERS
+from federation.definition import TableDefinition
+from federation.doctor.facts import Ancestor, History, Missing, Positions
+from federation.doctor.spans import Spans, join, spans_of
+from federation.secrets import resolve
+
+# Ranges of one partition that are gathered before they are joined, and of all that are kept.
+_JOINED_AT: Final = 1 << 18
+_KEPT: Final = 1 << 23
+
+
+def gather_history(pinned: PinnedTable, definition: TableDefinition) -> History:
+    """Return the ancestry of the pinned snapshot, and where in it the nearest mark is.
+
+    Raises:
+        Nothing of its own.
+    """
+    table = pinned.table
+    pin_ref = table.metadata.refs.get(PIN_TAG)
+    ancestors, mark, mark_name = [], None, None
+    for position, snapshot in enumerate(walk_parents(table, pinned.snapshot)):
+        summary = dict(snapshot.summary.additional_properties) if snapshot.summary else {}
+        if mark is None:
+            mark_name = _mark_of(summary)
+            mark = None if mark_name is None else position
+        ancestors.append(
+            Ancestor(
+                snapshot_id=snapshot.snapshot_id,
+                timestamp_ms=snapshot.timestamp_ms,
+                operation=snapshot.summary.operation.value if snapshot.summary else "append",
+                summary=summary,
+                kept_until_ms=kept_until_ms(table, snapshot),
+                is_pinned=pin_ref is not None and pin_ref.snapshot_id == snapshot.snapshot_id,
+            )
+        )
+    head = table.metadata.snapshot_by_name(definition.ref or "main")
+    is_head = head is not None and head.snapshot_id == pinned.snapshot_id
+    return History(tuple(ancestors), is_complete(table, pinned.snapshot), is_head, mark, mark_name)
+
+
+def gather_files(pinned: PinnedTable) -> tuple[FileReference, ...] | Missing:
+    """Return the entries of the snapshot's manifests.
+
+    Raises:
+        Nothing of its own: what cannot be read is `Missing`.
+    """
+    try:
+        return tuple(list_files(pinned))
+    except ColdsetError as exc:
+        return Missing(str(exc), is_failure=True)
+
+
+def find_unreadable(pinned: PinnedTable, definition: TableDefinition) -> str | Missing | None:
+    """Return why no query can read the snapshot, or None if it can be planned.
+
+    Raises:
+        Nothing of its own: manifests that cannot be read are `Missing`.
+    """
+    try:
+        plan_cold(pinned, split_bytes=definition.split_bytes)
+    except UnsupportedTableError as exc:
+        return str(exc)
+    except ColdsetError as exc:
+        return Missing(str(exc), is_failure=True)
+    return None
+
+
+def gather_positions(pinned: PinnedTable, definition: TableDefinition) -> Positions | Missing:
+    """Return which offsets the snapshot's rows hold.
+
+    Raises:
+        Nothing of its own: what cannot be read is `Missing`.
+    """
+    columns = definition.kafka_columns
+    if not {"partition", "offset"} <= set(columns):
+        return Missing(
+            "the table names no columns with Kafka's partition and offset; set option kafkaColumns, if it "
+            "has them",
+            is_failure=False,
+        )
+    tally = _Tally()
+    try:
+        for batch in _read(pinned, definition):
+            tally.add(batch)
+            if tally.ranges > _KEPT:
+                return Missing(
+                    f"the offsets of the table fall into more than {_KEPT} ranges, which is more than are "
+                    "kept in memory",
+                    is_failure=True,
+                )
+    except ColdsetError as exc:
+        return Missing(str(exc), is_failure=True)
+    return tally.total()
+
+
+def _mark_of(summary: dict[str, str]) -> str | None:
+    for resolver in RESOLVERS:
+        if resolver.mark is not None and any(key.startswith(resolver.mark) for key in summary):
+            return resolver.mark
+    return None
+
+
+def _read(pinned: PinnedTable, definition: TableDefinition) -> Iterator[pa.RecordBatch]:
+    columns = definition.kafka_columns
+    names = [columns["partition"], columns["offset"], *([columns["topic"]] if "topic" in columns else [])]
+    properties = resolve(definition.catalog_properties)
+    for task in plan_cold(pinned, split_bytes=definition.split_bytes):
+        for batch in read_cold(task, tuple(names), properties):
+            if "topic" not in columns:
+                yield batch
+            else:
+                # Several topics may fill one table; their offsets have nothing to do with each other.
+                yield batch.filter(pc.equal(batch.column(2), definition.topic))
+
+
+class _Tally:
+    """The offsets met so far; pending sets are joined before they become many."""
+
+    def __init__(self) -> None:
+        self._pending: dict[int, list[Spans]] = {}
+        self._pending_ranges: dict[int, int] = {}
+        self._repeated: dict[int, list[Spans]] = {}
+        self._rows_without = 0
+
+    @property
+    def ranges(self) -> int:
+        repeated = sum(spans.ranges for found in self._repeated.values() for spans in found)
+        return sum(self._pending_ranges.values()) + repeated
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        partitions, offsets = batch.column(0), batch.column(1)
+        is_known = pc.and_(partitions.is_valid(), offsets.is_valid())
+        self._rows_without += batch.num_rows - (pc.sum(is_known).as_py() or 0)
+        partitions, offsets = partitions.filter(is_known), offsets.filter(is_known)
+        for partition in pc.unique(partitions).to_pylist():
+            found, again = spans_of(offsets.filter(pc.equal(partitions, partition)))
+            self._take(partition, found, again)
+
+    def _take(self, partition: int, found: Spans, again: Spans) -> None:
+        self._pending.setdefault(partition, []).append(found)
+        self._pending_ranges[partition] = self._pending_ranges.get(partition, 0) + found.ranges
+        self._repeat(partition, again)
+        # Joining costs a pass over what is there, so it waits until that has doubled.
+        joined = self._pending[partition][0].ranges
+        if self._pending_ranges[partition] > 2 * joined + _JOINED_AT:
+            self._join(partition)
+
+    def _join(self, partition: int) -> Spans:
+        union, again = join(self._pending[partition])
+        self._pending[partition] = [union]
+        self._pending_ranges[partition] = union.ranges
+        self._repeat(partition, again)
+        return union
+
+    def _repeat(self, partition: int, again: Spans) -> None:
+        if again.ranges:
+            self._repeated.setdefault(partition, []).append(again)
+
+    def total(self) -> Positions:
+        held = {partition: self._join(partition) for partition in sorted(self._pending)}
+        repeated = {
+            partition: Spans(
+                pa.concat_arrays([spans.starts for spans in found]),
+                pa.concat_arrays([spans.ends for spans in found]),
+            )
+            for partition, found in sorted(self._repeated.items())
+        }
+        return Positions(held, repeated, self._rows_without)
