@@ -83,9 +83,10 @@ KINDS: Final = (
         "BOUNDARY_REGRESSION",
         "error, warning",
         "A writer began again behind what was already committed, so records may be in the table twice.",
-        "The marks in the summaries along the ancestry are compared: our property per partition (an "
-        "error), `kafka.connect.offsets.*` per control partition, Spark's epochs per query and Flink's "
-        "checkpoints per job and operator. Marks of expired snapshots cannot be compared.",
+        "The marks in the summaries along the ancestry are compared: our property per partition (an error), "
+        "`kafka.connect.offsets.*` per control partition, Spark's epochs per query, Flink's checkpoints per "
+        "job and operator, and the offset in `redpanda.commit-metadata`. Marks of expired snapshots cannot "
+        "be compared.",
         "Look at `DUPLICATE_RECORDS` and `DUPLICATE_FILES` for what came of it. For our property: find the "
         "writer that sets it without the fence of ARCHITECTURE.md. For Kafka Connect: update the sink. For "
         "Spark or Flink: a job was restarted from an old checkpoint.",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from federation.boundary import PROPERTY, Confidence, parse_offsets
 from federation.boundary.connect import PREFIX
+from federation.boundary.redpanda import MARK as REDPANDA
 from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
 from federation.doctor.facts import Ancestor, Facts, Missing, have
 from federation.doctor.findings import Finding, Severity
@@ -158,6 +159,10 @@ def _marks(ancestor: Ancestor) -> dict[tuple[str, ...], int]:
     for name, text in summary.items():
         if name.startswith(PREFIX):
             found.update({(name, f"control partition {p}"): offset for p, offset in _numbers(text).items()})
+    if REDPANDA in summary:
+        found.update(
+            {(REDPANDA, name): n for name, n in _numbers(summary[REDPANDA]).items() if name == "offset"}
+        )
     if QUERY_ID in summary:
         _note(found, (EPOCH_ID, f"query {summary[QUERY_ID]}"), summary.get(EPOCH_ID))
     job, operator, checkpoint = (summary.get(name) for name in _FLINK)
@@ -174,7 +179,7 @@ def _note(found: dict[tuple[str, ...], int], name: tuple[str, ...], text: str | 
 def _numbers(text: str) -> dict[str, int]:
     try:
         document: Any = json.loads(text)
-        return {str(partition): int(offset) for partition, offset in document.items()}
+        return {str(name): value for name, value in document.items() if isinstance(value, int)}
     except (ValueError, TypeError, AttributeError):
         return {}
 

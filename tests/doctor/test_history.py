@@ -72,8 +72,13 @@ def test_a_boundary_of_another_topic_counts_anew(lake: MakeLake) -> None:
             {"flink.job-id": "j", "flink.operator-id": "o", "flink.max-committed-checkpoint-id": "2"},
             "job j operator o is 5",
         ),
+        (
+            {"redpanda.commit-metadata": '{"offset":12,"cluster":"c"}'},
+            {"redpanda.commit-metadata": '{"offset":9,"cluster":"c"}'},
+            "redpanda.commit-metadata offset is 12",
+        ),
     ],
-    ids=["connect", "spark", "flink"],
+    ids=["connect", "spark", "flink", "redpanda"],
 )
 def test_a_mark_of_another_writer_that_goes_back_is_a_warning(
     lake: MakeLake, first: dict[str, str], second: dict[str, str], says: str
