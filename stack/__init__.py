@@ -6,9 +6,10 @@ is answered; it only provides what a query is asked against.
 
 from __future__ import annotations
 
+from stack.cluster import KafkaCluster
 from stack.errors import StackError
 from stack.kafka import KafkaBroker
 from stack.process import ManagedProcess
 from stack.proxy import TcpProxy
 
-__all__ = ["KafkaBroker", "ManagedProcess", "StackError", "TcpProxy"]
+__all__ = ["KafkaBroker", "KafkaCluster", "ManagedProcess", "StackError", "TcpProxy"]

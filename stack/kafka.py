@@ -8,7 +8,8 @@ only. This module must not know topics, records or tables; it starts, disturbs a
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -47,30 +48,40 @@ SETTINGS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A further door of a broker: where it listens, and where it tells clients to come."""
+
+    name: str
+    port: int
+    protocol: str = "PLAINTEXT"
+    advertised_port: int | None = None
+
+
 class KafkaBroker(KafkaNode):
     """One Kafka node that answers while this object is open, and never outlives this process."""
 
     def __init__(
-        self, directory: Path, *, port: int, proxy_port: int | None, properties: Mapping[str, str]
+        self, directory: Path, *, port: int, listeners: Sequence[Listener], properties: Mapping[str, str]
     ) -> None:
         """Describe a broker whose files are in `directory`; use `start`."""
         self.bootstrap = f"{HOST}:{port}"
-        self.proxied_port = free_port(taken=port)
         self._port = port
-        controller = f"{HOST}:{free_port(taken=port)}"
-        listeners = f"CLIENT://{self.bootstrap},CONTROLLER://{controller}"
-        proxied = f"{listeners},PROXIED://{HOST}:"
+        controller = free_port(taken=port)
+        doors = [Listener("CLIENT", port), Listener("CONTROLLER", controller), *listeners]
         super().__init__(
             directory,
             {
                 "process.roles": "broker,controller",
                 "node.id": "1",
-                "controller.quorum.bootstrap.servers": controller,
+                "controller.quorum.bootstrap.servers": f"{HOST}:{controller}",
                 "controller.listener.names": "CONTROLLER",
                 "inter.broker.listener.name": "CLIENT",
-                "listeners": listeners if proxy_port is None else f"{proxied}{self.proxied_port}",
-                "advertised.listeners": listeners if proxy_port is None else f"{proxied}{proxy_port}",
-                "listener.security.protocol.map": ("CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT"),
+                "listeners": ",".join(f"{door.name}://{HOST}:{door.port}" for door in doors),
+                "advertised.listeners": ",".join(
+                    f"{door.name}://{HOST}:{door.advertised_port or door.port}" for door in doors
+                ),
+                "listener.security.protocol.map": ",".join(f"{door.name}:{door.protocol}" for door in doors),
                 **SETTINGS,
                 **properties,
             },
@@ -82,7 +93,7 @@ class KafkaBroker(KafkaNode):
         directory: Path,
         *,
         port: int | None = None,
-        proxy_port: int | None = None,
+        listeners: Sequence[Listener] = (),
         properties: Mapping[str, str] | None = None,
         deadline_s: float = START_DEADLINE_S,
     ) -> Self:
@@ -92,8 +103,7 @@ class KafkaBroker(KafkaNode):
             directory: Holds its settings, log and records. An empty folder makes a new broker; the
                 folder of an earlier one brings back that broker's records.
             port: Where clients connect; a free port by default.
-            proxy_port: The port of a proxy in front of this broker: whoever connects to
-                `proxied_port` is told to go there from then on.
+            listeners: Where clients may connect besides.
             properties: Broker settings that replace or extend `SETTINGS`.
             deadline_s: How long the broker may take to answer.
 
@@ -105,7 +115,7 @@ class KafkaBroker(KafkaNode):
                 then ends with the tail of its log.
         """
         port = free_port() if port is None else port
-        broker = cls(directory, port=port, proxy_port=proxy_port, properties=properties or {})
+        broker = cls(directory, port=port, listeners=listeners, properties=properties or {})
         broker.format(random_uuid(), "--standalone", deadline_s=deadline_s)
         broker.run()
         broker.wait_for(broker._answers, deadline_s)

@@ -79,6 +79,12 @@ class KafkaNode:
             if tool.wait(deadline_s) != 0:
                 raise StackError(f"Kafka's storage was not formatted\n{tool.log_tail()}")
 
+    def adopt(self, cluster_id: str, node_id: int) -> None:
+        """Make the records folder of a broker part of a cluster, which needs no tool and no JVM."""
+        self.records.mkdir(exist_ok=True)
+        identity = f"version=1\ncluster.id={cluster_id}\nnode.id={node_id}\ndirectory.id={random_uuid()}\n"
+        (self.records / "meta.properties").write_text(identity, encoding="utf-8")
+
     def run(self) -> None:
         """Start the JVM, and do not wait for it."""
         self._process = self._java("kafka.Kafka", str(self._settings_path))

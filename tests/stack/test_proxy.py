@@ -16,6 +16,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from stack import KafkaBroker, StackError, TcpProxy
+from stack.kafka import Listener
 from stack.ports import HOST, free_port
 from tests.builders import admin, make_topic, produce
 
@@ -186,10 +187,12 @@ def test_a_taken_port_is_an_error(proxy: TcpProxy) -> None:
 
 @pytest.mark.kafka
 def test_a_kafka_client_stays_behind_the_proxy(tmp_path: Path) -> None:
-    port = free_port()
+    behind = free_port()
     with (
-        KafkaBroker.start(tmp_path, proxy_port=port) as broker,
-        TcpProxy.start(HOST, broker.proxied_port, port=port) as proxy,
+        TcpProxy.start(HOST, behind) as proxy,
+        KafkaBroker.start(
+            tmp_path, listeners=[Listener("PROXIED", behind, advertised_port=proxy.port)]
+        ) as broker,
     ):
         make_topic(proxy.address, "far", partitions=1)
         assert produce(proxy.address, "far", [{"n": n} for n in range(100)])[-1] == (0, 99)
