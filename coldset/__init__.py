@@ -4,6 +4,7 @@ This package loads and pins tables, walks their history, plans and reads files,
 and appends under a fence. It knows nothing of Kafka, offsets or engines.
 """
 
+from coldset.absent import pin_absent
 from coldset.ancestry import adds_rows, is_complete, summary_value, walk_parents
 from coldset.catalog import PinnedTable, load_table, open_catalog, pin
 from coldset.commit import COMMIT_ID, commit_append
@@ -24,6 +25,7 @@ __all__ = [
     "load_table",
     "open_catalog",
     "pin",
+    "pin_absent",
     "plan_cold",
     "read_cold",
     "summary_value",

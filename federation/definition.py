@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+import pyarrow as pa
+
+from federation.ddl import parse_schema
 from federation.errors import OptionError
 from federation.options import check_options, integer_of, table_options, under, value_of
 from hotset.offsets import Isolation
@@ -23,7 +26,8 @@ KAFKA_FIELDS: Final = ("topic", "partition", "offset", "timestamp")
 class TableDefinition:
     """One table, its topic, and how to read both.
 
-    Invariant: `topic` is None exactly if the table is plain (`read=cold`).
+    Invariant: `topic` is None exactly if the table is read alone (`read=cold`), and
+    `hot_schema` is one exactly if the topic is (`read=hot`).
     Secrets in the properties are references.
     """
 
@@ -35,6 +39,7 @@ class TableDefinition:
     isolation: Isolation
     value_format: str
     accepts_gaps: bool
+    hot_schema: pa.Schema | None = field(repr=False)
     boundary: str
     checkpoints: tuple[str, ...]
     redpanda_url: str | None
@@ -103,6 +108,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         isolation=Isolation(value_of(settled, "kafka.isolation.level") or ""),
         value_format=value_of(settled, "valueFormat") or "json",
         accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
+        hot_schema=_hot_schema(settled),
         boundary=value_of(settled, "boundary") or "auto",
         checkpoints=list_of(settled, "checkpointLocation") or (),
         redpanda_url=settled.get("redpandaUrl"),
@@ -127,6 +133,22 @@ def list_of(options: Mapping[str, str], name: str) -> tuple[str, ...] | None:
     """
     text = options.get(name)
     return None if text is None else tuple(part.strip() for part in text.split(","))
+
+
+def _hot_schema(options: Mapping[str, str]) -> pa.Schema | None:
+    text = options.get("schema")
+    if value_of(options, "read") != "hot":
+        if text is not None:
+            raise OptionError("option 'schema' needs read=hot; a table has its own schema", option="schema")
+        return None
+    if text is None:
+        raise OptionError(
+            "read=hot needs option 'schema', such as 'order_id bigint, region string'", option="schema"
+        )
+    for name in ("snapshot-id", "branch", "tag", "committedOffsets"):
+        if name in options:
+            raise OptionError(f"read=hot reads no table, so option {name!r} says nothing", option=name)
+    return parse_schema(text)
 
 
 def _kafka_columns(options: Mapping[str, str]) -> dict[str, str]:

@@ -59,8 +59,16 @@ OPTIONS: Final = (
         "read",
         "string",
         "union",
-        "`union` of table and topic, or `cold` for a plain table without a topic.",
-        ("union", "cold"),
+        "`union` of table and topic; `cold` for the table alone, without asking Kafka; `hot` for the topic "
+        "alone, from where its log starts, without asking a catalog (option `schema` names its columns).",
+        ("union", "cold", "hot"),
+    ),
+    Option(
+        "schema",
+        "string",
+        None,
+        "Columns of a topic that is read alone, in Spark's DDL: `order_id bigint, amount decimal(10,2), "
+        "tags array<string>`.",
     ),
     Option(
         "failOnDataLoss",
@@ -104,7 +112,8 @@ OPTIONS: Final = (
         "committedOffsets",
         "string",
         None,
-        'The boundary of one snapshot, declared: `{"snapshot_id": id, "partitions": {"0": next offset}}`.',
+        'The boundary of one snapshot, declared: `{"snapshot_id": id, "partitions": {"0": next offset}}`, or '
+        "`${file:/path}` of a file that says so.",
     ),
     Option("snapshot-id", "integer", None, "Read this snapshot, and the topic from where it ends."),
     Option("branch", "string", None, "Read the head of this branch instead of main."),

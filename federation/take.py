@@ -14,14 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from coldset import PinnedTable, open_catalog, pin
-from federation.boundary import CommittedOffsets, resolve_boundary
+from coldset import PinnedTable, open_catalog, pin, pin_absent
+from coldset.errors import TableNotFoundError
+from federation.boundary import CommittedOffsets, begin_again, begin_at_log_start, resolve_boundary
 from federation.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
 from federation.definition import TableDefinition, define
 from federation.errors import BoundaryUnknownError, CutTokenError, OffsetGapError, TableReplacedError
 from federation.options import under, value_of
 from federation.secrets import resolve
-from hotset import Deadline, LogBounds, connect, read_log_bounds
+from hotset import Deadline, KafkaClient, LogBounds, connect, read_log_bounds
+from hotset.errors import TopicNotFoundError
 
 _PLANS: Final = 3
 _PAUSE_S: Final = 0.1
@@ -123,10 +125,13 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
     if cut.topic is None:
         return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
     client = connect(resolve(definition.kafka_properties))
-    committed = resolve_boundary(pinned, definition, client)
-    _require_same_boundary(cut, committed, definition)
     deadline = _deadline(definition, within_ms)
-    bounds = read_log_bounds(client, cut.topic, cut.isolation, deadline)
+    if definition.hot_schema is None:
+        committed, bounds = _facts(pinned, definition, client, deadline)
+    else:
+        committed = begin_again(cut.ranges)
+        bounds = read_log_bounds(client, cut.topic, cut.isolation, deadline)
+    _require_same_boundary(cut, committed, definition)
     require_readable(cut, bounds)
     return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), _since_ms(began_s))
 
@@ -138,12 +143,22 @@ def pin_table(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]
         OptionError: Options are missing or contradict.
         ColdsetError: There is no such table or snapshot, or the catalog could not be asked.
     """
+    if value_of(options, "read") == "hot":
+        definition = define(options, {})
+        assert definition.hot_schema is not None
+        return pin_absent(definition.name, definition.hot_schema), definition
     # The catalog has to be known before the table's own properties can be.
     catalog = open_catalog(
         value_of(options, "catalog.name") or "default", resolve(under(options, "catalog."))
     )
     snapshot_id, ref = options.get("snapshot-id"), options.get("branch") or options.get("tag")
-    pinned = pin(catalog, options["path"], snapshot_id=int(snapshot_id) if snapshot_id else None, ref=ref)
+    try:
+        pinned = pin(catalog, options["path"], snapshot_id=int(snapshot_id) if snapshot_id else None, ref=ref)
+    except TableNotFoundError as exc:
+        raise TableNotFoundError(
+            f"{exc}; a topic that has no table yet is read alone with read=hot and option 'schema'",
+            table=options["path"],
+        ) from exc
     return pinned, define(options, pinned.properties)
 
 
@@ -184,10 +199,28 @@ def _take(
         cut = cold_cut(facts, definition.isolation)
         return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
     client = connect(resolve(definition.kafka_properties))
-    committed = resolve_boundary(pinned, definition, client)
-    bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
+    committed, bounds = _facts(pinned, definition, client, deadline)
     cut = compute_cut(facts, committed, bounds, accepts_gaps=accepts_gaps)
     return TakenCut(definition, pinned, cut, bounds, committed, bounds.read_at_ms, _since_ms(began_s))
+
+
+def _facts(
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
+) -> tuple[CommittedOffsets, LogBounds]:
+    assert definition.topic is not None
+    if definition.hot_schema is not None:
+        bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
+        return begin_at_log_start(bounds), bounds
+    try:
+        # The boundary first: what is committed from here on lies in the ranges.
+        committed = resolve_boundary(pinned, definition, client)
+        return committed, read_log_bounds(client, definition.topic, definition.isolation, deadline)
+    except TopicNotFoundError as exc:
+        raise TopicNotFoundError(
+            f"{exc}; if topic {definition.topic!r} is gone for good, read table {definition.name!r} alone "
+            "with read=cold",
+            topic=definition.topic,
+        ) from exc
 
 
 def _deadline(definition: TableDefinition, within_ms: int | None) -> Deadline:

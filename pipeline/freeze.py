@@ -30,6 +30,7 @@ from coldset import (
 )
 from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_boundary
 from federation.cut import Cut
+from federation.options import value_of
 from federation.plan import answer_schema, plan_hot
 from federation.read import read_split
 from federation.secrets import resolve
@@ -89,6 +90,11 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
     for name in ("snapshot-id", "branch", "tag", "cut", "columns"):
         if name in options:
             raise FreezeOptionError(f"a freeze appends whole rows to the main branch; remove option {name!r}")
+    if value_of(options, "read") == "hot":
+        raise FreezeOptionError(
+            f"table {options['path']!r} does not exist for a freeze (read=hot); create it in the catalog, "
+            "then remove options 'read' and 'schema'"
+        )
     taken = take_cut(options)
     if taken.cut.topic is None:
         raise FreezeOptionError(f"table {taken.cut.table!r} is plain (read=cold): there is nothing to freeze")

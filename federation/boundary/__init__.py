@@ -7,12 +7,15 @@
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.resolve import resolve_boundary
 from federation.boundary.summary import PIN_TAG, PROPERTY, parse_offsets, render_offsets
+from federation.boundary.whole_log import begin_again, begin_at_log_start
 
 __all__ = [
     "PIN_TAG",
     "PROPERTY",
     "CommittedOffsets",
     "Confidence",
+    "begin_again",
+    "begin_at_log_start",
     "parse_offsets",
     "render_offsets",
     "resolve_boundary",

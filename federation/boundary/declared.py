@@ -1,19 +1,24 @@
 """A boundary that the user declares, for one snapshot of a table that nothing else explains.
 
 It is believed, so it must say of which snapshot it speaks: a vector without one
-would silently be wrong after the next commit. It performs no input or output.
+would silently be wrong after the next commit. For the same reason nothing in it
+is passed over: a name that is not known is an error. A reference, `${file:/path}`,
+is read anew for each cut, so a writer may keep it up to date.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from coldset import PinnedTable
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError, OptionError
-from hotset import KafkaClient
+from federation.secrets import resolve
+from hotset import Isolation, KafkaClient
+
+_NAMES: Final = {"snapshot_id", "partitions", "topic_id", "isolation"}
 
 
 def resolve_declared(
@@ -23,8 +28,9 @@ def resolve_declared(
 
     Args:
         pinned: The loaded table and snapshot.
-        definition: Settled options; `declared_offsets` is
-            `{"snapshot_id": id or null, "partitions": {"0": next offset, …}, "topic_id": optional}`.
+        definition: Settled options; `declared_offsets` is the JSON text, or a reference to it:
+            `{"snapshot_id": id, "partitions": {"0": next offset, …}}`, and perhaps `topic_id`
+            and `isolation`, which are then checked.
         client: Not needed.
 
     Raises:
@@ -33,26 +39,49 @@ def resolve_declared(
     """
     if definition.declared_offsets is None:
         raise OptionError("boundary=declared needs option 'committedOffsets'", option="committedOffsets")
+    text = resolve({"committedOffsets": definition.declared_offsets})["committedOffsets"]
+    found = parse_declared(text)
+    if found.snapshot_id != pinned.snapshot_id:
+        raise BoundaryUnknownError(
+            f"option 'committedOffsets' speaks of snapshot {found.snapshot_id} of table "
+            f"{pinned.identifier!r}, and the "
+            f"answer is of snapshot {pinned.snapshot_id}; declare that one, or read "
+            f"snapshot-id={found.snapshot_id}",
+            table=pinned.identifier,
+            snapshot_id=pinned.snapshot_id,
+        )
+    return found
+
+
+def parse_declared(text: str) -> CommittedOffsets:
+    """Read a declaration.
+
+    Raises:
+        OptionError: It is malformed.
+    """
     try:
-        document: dict[str, Any] = json.loads(definition.declared_offsets)
-        snapshot_id = document["snapshot_id"]
-        next_offset = {int(p): parse_next_offset(offset) for p, offset in document["partitions"].items()}
-        topic_id = document.get("topic_id")
-    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        document: dict[str, Any] = json.loads(text)
+        unknown = set(document) - _NAMES
+        if unknown:
+            raise ValueError(f"there is no {sorted(unknown)[0]!r}")
+        topic_id, isolation = document.get("topic_id"), document.get("isolation")
+        if not isinstance(topic_id, str | None):
+            raise TypeError("topic_id is no text")
+        return CommittedOffsets(
+            snapshot_id=parse_next_offset(document["snapshot_id"]),
+            topic_id=topic_id,
+            next_offset={
+                parse_next_offset(int(p)): parse_next_offset(offset)
+                for p, offset in document["partitions"].items()
+            },
+            isolation=None if isolation is None else Isolation(isolation),
+            resolver="declared",
+            provenance="option committedOffsets",
+            confidence=Confidence.EXACT,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
         raise OptionError(
             f"option 'committedOffsets' is not of the form "
             f'{{"snapshot_id": id, "partitions": {{"0": next offset}}}} ({exc!r})',
             option="committedOffsets",
         ) from exc
-    if snapshot_id != pinned.snapshot_id:
-        raise BoundaryUnknownError(
-            f"option 'committedOffsets' speaks of snapshot {snapshot_id} of table "
-            f"{pinned.identifier!r}, and the "
-            f"answer is of snapshot {pinned.snapshot_id}; declare that one, or read "
-            f"snapshot-id={snapshot_id}",
-            table=pinned.identifier,
-            snapshot_id=pinned.snapshot_id,
-        )
-    return CommittedOffsets(
-        snapshot_id, topic_id, next_offset, None, "declared", "option committedOffsets", Confidence.EXACT
-    )

@@ -26,6 +26,7 @@ from federation.doctor.gather_table import (
     gather_positions,
 )
 from federation.errors import ROOTS, BoundaryUnknownError, OptionError
+from federation.options import value_of
 from federation.secrets import resolve
 from federation.take import pin_table
 from hotset import KafkaClient, connect
@@ -87,6 +88,8 @@ def examine(
     """
     if "cut" in options:
         raise OptionError("an examination is of a table as it is now, and takes no cut", option="cut")
+    if value_of(options, "read") == "hot":
+        raise OptionError("read=hot reads no table, so there is nothing to examine", option="read")
     pinned, definition = pin_table(options)
     report = judge(_gather(pinned, definition, look_back, warn_within_ms))
     for _ in range(_AGAIN):

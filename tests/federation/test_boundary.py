@@ -17,7 +17,7 @@ import pytest
 
 from federation.boundary.redpanda import MARK
 from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
-from federation.errors import BoundaryUnknownError, OptionError
+from federation.errors import BoundaryUnknownError
 from pipeline import freeze_once
 from pipeline.errors import FreezeOptionError
 from stack import KafkaBroker
@@ -225,26 +225,6 @@ def test_two_spark_queries_that_disagree_are_an_error(lake: MakeLake, tmp_path: 
 
     with pytest.raises(BoundaryUnknownError, match="two Spark queries"):
         made.open(checkpointLocation=f"{made.directory / 'checkpoint'},{tmp_path}").cut()
-
-
-def test_a_declared_boundary_of_another_snapshot_is_an_error(lake: MakeLake) -> None:
-    made = lake(schema=ROWS)
-    send(made, {0: 10})
-    commit_and_declare(made, {0: 5})
-    old = made.load().current_snapshot()
-    assert old is not None
-    append(made, {0: 5}, {0: 6})
-
-    with pytest.raises(BoundaryUnknownError, match="speaks of snapshot"):
-        made.open(committedOffsets=declared(made, old.snapshot_id)).cut()
-
-
-def test_a_malformed_declaration_is_an_option_error(lake: MakeLake) -> None:
-    made = lake(schema=ROWS)
-    append(made, {}, {0: 1})
-
-    with pytest.raises(OptionError, match="committedOffsets"):
-        made.open(committedOffsets='{"0": 5}').cut()
 
 
 def test_a_table_of_an_unknown_writer_is_an_error_that_lists_what_was_looked_for(lake: MakeLake) -> None:

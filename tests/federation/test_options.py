@@ -100,7 +100,7 @@ def test_an_option_like_no_other_points_to_the_list() -> None:
         ("failOnDataLoss", "False"),
         ("valueFormat", "avro"),
         ("kafka.isolation.level", "committed"),
-        ("read", "hot"),
+        ("read", "warm"),
         ("columns", "a,,b"),
         ("columns", ""),
         ("subscribe", ""),
