@@ -65,6 +65,17 @@ KINDS: Final = (
         "were added. They do no harm to the boundary unless it is taken from these columns.",
     ),
     Kind(
+        "MORE_ROWS_THAN_OFFSETS",
+        "warning",
+        "A record makes one row, so some are there twice, or this topic is not the only one that fills the "
+        "table.",
+        "Where no Kafka columns tell, the snapshot's own count of rows is compared with the number of "
+        "offsets below the boundary. Fewer rows prove nothing.",
+        "If only this topic fills the table, its writer was started twice or lost its place. Let it write "
+        "Kafka's partition and offset into columns, and name them in `kafkaColumns`: then the repeated "
+        "records can be found one by one.",
+    ),
+    Kind(
         "HOLES",
         "error, warning, info",
         "Records that lie below the boundary and are not in the table are in no answer.",
@@ -128,6 +139,14 @@ KINDS: Final = (
         "If a backup or another copy of the topic has them, load them from there. Else accept the gap with "
         "`failOnDataLoss=false`: answers then name it. A freeze with that option records the gap as lost. "
         "Then raise the topic's retention.",
+    ),
+    Kind(
+        "TOPIC_MISSING",
+        "error",
+        "There is no hot half to read, so queries fail.",
+        "The cluster is asked for the topic.",
+        "Correct the option `subscribe` or `kafka.bootstrap.servers`. If the topic is gone for good, read "
+        "the table with `read=cold`.",
     ),
     Kind(
         "TOPIC_RECREATED",

@@ -12,9 +12,22 @@ from typing import Any, Final
 from federation.doctor.facts import Facts, LogFacts, Missing, RetentionFacts, have
 from federation.doctor.findings import Finding, Severity, Unchecked
 from hotset import PartitionBounds
+from hotset.errors import TopicNotFoundError
 
 # Kafka's default for the longest transaction a producer may ask for.
 _TRANSACTION_MS: Final = 900_000
+
+
+def check_missing(facts: Facts) -> Iterator[Finding]:
+    """Find out whether there is a topic at all.
+
+    Raises:
+        MissingPartError: Kafka could not be asked.
+    """
+    if isinstance(facts.log, Missing) and facts.log.code == TopicNotFoundError.code:
+        yield Finding("TOPIC_MISSING", Severity.ERROR, facts.log.why, {"topic": facts.topic})
+    else:
+        have(facts.log)
 
 
 def check_topic(facts: Facts) -> Iterator[Finding | Unchecked]:

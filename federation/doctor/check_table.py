@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from federation.doctor.facts import Facts, have
-from federation.doctor.findings import Finding, Severity
+from federation.doctor.facts import Facts, Missing, have
+from federation.doctor.findings import Finding, Severity, Unchecked
 
 _SHOWN: Final = 10
 
@@ -72,6 +72,32 @@ def check_rows(facts: Facts) -> Iterator[Finding]:
             "examples": [[p, start, end] for p, found in examples.items() for start, end in found],
         },
     )
+
+
+def check_count(facts: Facts) -> Iterator[Finding | Unchecked]:
+    """Find out whether the table has more rows than records it may hold.
+
+    Raises:
+        MissingPartError: The boundary is not known.
+    """
+    if not isinstance(facts.positions, Missing) or not facts.history.ancestors:
+        return  # Each row says itself which record it is.
+    offsets = sum(have(facts.committed).next_offset.values())
+    summary = facts.history.ancestors[0].summary
+    rows, deletes = (summary.get(key, "") for key in ("total-records", "total-delete-files"))
+    if not rows.isdecimal() or deletes not in ("", "0"):
+        yield Unchecked(
+            ("MORE_ROWS_THAN_OFFSETS",),
+            f"the summary of snapshot {facts.snapshot_id} does not count the rows",
+        )
+    elif int(rows) > offsets:
+        yield Finding(
+            "MORE_ROWS_THAN_OFFSETS",
+            Severity.WARNING,
+            f"snapshot {facts.snapshot_id} has {rows} rows, and below its boundary there are {offsets} "
+            "offsets",
+            {"snapshot_id": facts.snapshot_id, "rows": int(rows), "offsets": offsets},
+        )
 
 
 def check_positions(facts: Facts) -> Iterator[Finding]:

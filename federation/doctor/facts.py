@@ -21,10 +21,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A part that could not be had; `is_failure` if it was tried."""
+    """A part that could not be had; `is_failure` if it was tried, `code` that of the error, if any."""
 
     why: str
     is_failure: bool
+    code: str | None = None
 
 
 class MissingPartError(Exception):

@@ -60,7 +60,7 @@ def gather_log(
             first_open_ms=_first_ms(client, bounds, held, deadline),
         )
     except HotsetError as exc:
-        return Missing(str(exc), is_failure=True)
+        return Missing(str(exc), is_failure=True, code=exc.code)
 
 
 def gather_retention(

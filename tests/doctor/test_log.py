@@ -6,6 +6,8 @@ are really deleted, made again and given partitions.
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from confluent_kafka import Producer
 
@@ -163,6 +165,27 @@ def test_an_open_transaction_is_told_with_its_age(lake: MakeLake) -> None:
     assert (finding.severity, finding.facts["offsets"]) == (Severity.INFO, 5)
     assert finding.facts["since_ms"] is not None
     assert "HELD_BACK" in look(made).silent
+
+
+def test_a_transaction_that_is_open_for_long_is_a_warning(lake: MakeLake) -> None:
+    made = half_full(lake)
+    producer = begin(made, 1, time_ms=int(time.time() * 1000) - 16 * 60_000)
+
+    finding = found(look(made), "HELD_BACK")
+    producer.abort_transaction(30)
+
+    assert finding.severity is Severity.WARNING
+    assert finding.facts["partitions"][0]["last_stable"] == 10
+
+
+def test_a_topic_that_is_gone_is_an_error(lake: MakeLake) -> None:
+    made = half_full(lake)
+    delete_topic(made.bootstrap, made.topic)
+
+    report = look(made)
+
+    assert found(report, "TOPIC_MISSING").severity is Severity.ERROR
+    assert {"RETENTION_PASSED", "HOLES"} <= unchecked(report)
 
 
 def test_what_is_hot_is_told_with_its_age(lake: MakeLake) -> None:

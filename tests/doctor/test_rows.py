@@ -5,13 +5,17 @@ Each test plants one thing that writers are known to do wrong.
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.parse import urlsplit
+
 import pyarrow as pa
 import pytest
 
-from federation.doctor import Severity
+from federation.doctor import Severity, examine
 from hotset import Isolation
 from tests.builders import Lake, delete_records, produce
 from tests.conftest import MakeLake
+from tests.deletes import delete_by_equality
 from tests.doctor.ward import (
     ROWS,
     codes,
@@ -233,6 +237,48 @@ def test_rows_without_a_position_are_counted(lake: MakeLake) -> None:
     assert finding.facts["rows"] == 1
 
 
+def test_more_rows_than_offsets_are_found_without_kafka_columns(lake: MakeLake) -> None:
+    made = lake(schema=ROWS, partitions=1)
+    send(made, 4)
+    put(made, range(4), **mark(made, {0: 4}))
+    in_order = examine(made.merged())
+    put(made, range(2), **mark(made, {0: 4}))
+
+    finding = found(examine(made.merged()), "MORE_ROWS_THAN_OFFSETS")
+
+    assert "MORE_ROWS_THAN_OFFSETS" in in_order.silent
+    assert finding.severity is Severity.WARNING
+    assert (finding.facts["rows"], finding.facts["offsets"]) == (6, 4)
+
+
+def test_a_snapshot_that_no_query_can_read_is_an_error(
+    lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = lake(schema=ROWS, partitions=1)
+    send(made, 2)
+    put(made, range(2), **mark(made, {0: 2}))
+    delete_by_equality(made, monkeypatch)
+
+    report = look(made)
+
+    assert "equality deletes" in found(report, "TABLE_NOT_SUPPORTED").message
+    assert {"DUPLICATE_RECORDS", "HOLES"} <= unchecked(report)
+
+
+def test_a_manifest_that_cannot_be_read_is_said(lake: MakeLake) -> None:
+    made = lake(schema=ROWS, partitions=1)
+    send(made, 2)
+    put(made, range(2), **mark(made, {0: 2}))
+    [manifest] = made.load().current_snapshot().manifests(made.load().io)
+    Path(urlsplit(manifest.manifest_path).path).write_bytes(b"Obj")
+
+    report = look(made)
+
+    failed = {code for one in report.unchecked if one.is_failure for code in one.codes}
+    assert {"DUPLICATE_FILES", "DUPLICATE_RECORDS", "TABLE_NOT_SUPPORTED"} <= failed
+    assert report.worst is Severity.WARNING
+
+
 def test_rows_of_other_topics_do_not_count(lake: MakeLake) -> None:
     schema = ROWS.append(pa.field("kafka_topic", pa.string()))
     made = lake(schema=schema, partitions=1)
@@ -252,10 +298,8 @@ def test_rows_of_other_topics_do_not_count(lake: MakeLake) -> None:
 
 def test_without_kafka_columns_rows_are_said_to_be_not_checked(lake: MakeLake) -> None:
     made = lake(schema=ROWS, partitions=1)
-    produce(made.bootstrap, made.topic, [{"seq": 1}])
-    put(made, [0, 0], **mark(made, {0: 1}))
-
-    from federation.doctor import examine
+    produce(made.bootstrap, made.topic, [{"seq": 1}, {"seq": 2}])
+    put(made, [0, 0], **mark(made, {0: 2}))
 
     report = examine(made.merged())
 

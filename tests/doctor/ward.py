@@ -37,14 +37,15 @@ def send_in_transaction(lake: Lake, count: int, *, commits: bool) -> None:
     wait_until(lambda: held_back(lake) == 0, "the transaction's marker")
 
 
-def begin(lake: Lake, count: int) -> Producer:
-    """Produce records in a transaction that stays open."""
+def begin(lake: Lake, count: int, *, time_ms: int | None = None) -> Producer:
+    """Produce records, of now or of another time, in a transaction that stays open."""
+    stamp = {} if time_ms is None else {"timestamp": time_ms}
     settings = {"bootstrap.servers": lake.bootstrap, "transactional.id": lake.topic, "log_level": 0}
     producer = Producer(settings)
     producer.init_transactions(30)
     producer.begin_transaction()
     for n in range(count):
-        producer.produce(lake.topic, json.dumps({"seq": n}).encode(), partition=0)
+        producer.produce(lake.topic, json.dumps({"seq": n}).encode(), partition=0, **stamp)
     assert producer.flush(30) == 0
     return producer
 

@@ -12,15 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pytest
-from pyiceberg.manifest import (
-    DataFile,
-    DataFileContent,
-    FileFormat,
-    ManifestContent,
-    ManifestWriterV2,
-)
-from pyiceberg.table.update.snapshot import _FastAppendFiles
-from pyiceberg.typedef import Record
+from pyiceberg.manifest import DataFile
 
 from coldset.errors import ColdsetError, TableNotFoundError, UnsupportedTableError
 from federation.errors import BoundaryUnknownError
@@ -29,6 +21,7 @@ from hotset.errors import DecodeError, KafkaUnavailableError, TopicNotFoundError
 from pipeline.errors import FencedError
 from pipeline.freeze import commit
 from tests.builders import EVENTS, Lake, delete_topic, produce, stage_rows, unique
+from tests.deletes import delete_by_equality
 from tests.oracle.conftest import MakeWorld
 from tests.oracle.steps import some_of_both
 
@@ -174,42 +167,6 @@ def test_a_catalog_that_fails_is_a_declared_error(world: MakeWorld) -> None:
 
 def data_files(lake: Lake) -> set[Path]:
     return set(lake.directory.rglob("*.parquet"))
-
-
-class DeleteManifest(ManifestWriterV2):
-    """A manifest of delete files, which pyiceberg reads and has no writer for."""
-
-    def content(self) -> ManifestContent:
-        return ManifestContent.DELETES
-
-    @property
-    def _meta(self) -> dict[str, str]:
-        return {**super()._meta, "content": "deletes"}
-
-
-def delete_by_equality(lake: Lake, patch: pytest.MonkeyPatch) -> None:
-    """Commit an equality delete file, as Flink does for upserts; its rows are never looked at."""
-    table = lake.load()
-    path = f"{table.location()}/data/{unique('deletes')}.parquet"
-    deletes = DataFile.from_args(
-        content=DataFileContent.EQUALITY_DELETES,
-        file_path=path,
-        file_format=FileFormat.PARQUET,
-        partition=Record(),
-        record_count=1,
-        file_size_in_bytes=100,
-        equality_ids=[table.schema().find_field("seq").field_id],
-    )
-    deletes.spec_id = 0
-    patch.setattr(
-        _FastAppendFiles,
-        "new_manifest_writer",
-        lambda self, spec: DeleteManifest(
-            spec, table.schema(), self.new_manifest_output(), self._snapshot_id, "null"
-        ),
-    )
-    with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
-        append.append_data_file(deletes)
 
 
 def path_of(file: DataFile) -> Path:

@@ -1,0 +1,55 @@
+"""What is found of tables that real writers fill, in order and out of order.
+
+The sink's default isolation is the trap: its tables hold what was aborted, and no query shows it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from federation.doctor import Report, Severity, examine
+from stack.connect import ConnectWorker
+from tests.builders import Lake
+from tests.conftest import MakeLake
+from tests.doctor.ward import codes, found, held_back, wait_until
+from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, abort, send
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+
+def filled(lake: Lake, worker: ConnectWorker, isolation: str, rows: int) -> Report:
+    """Ten records, five aborted ones, five records and two tombstones, as the sink takes them."""
+    send(lake, range(10), partition=0)
+    abort(lake, range(900, 905), partition=0)
+    wait_until(lambda: held_back(lake) == 0, "the transaction's marker")
+    send(lake, [*range(10, 13), None, *range(13, 15), None], partition=0)
+    with Sink(worker, lake, isolation=isolation, more=METADATA) as sink:
+        sink.wait_for_rows(rows)
+        send(lake, range(15, 18), partition=0)
+        sink.wait_for_rows(rows + 3)
+    return examine(lake.merged())
+
+
+def test_a_table_of_a_committed_sink_is_in_order(lake: MakeLake, worker: ConnectWorker) -> None:
+    made = lake(partitions=1, schema=WITH_POSITION).having(kafkaColumns=POSITION)
+
+    report = filled(made, worker, "read_committed", 15)
+
+    assert codes(report) == {"WRITER", "HOLES"}
+    writer = found(report, "WRITER").facts
+    assert (writer["resolver"], writer["confidence"]) == ("connect", "exact")
+    assert any(version.startswith("kafka-connect ") for version in writer["versions"])
+    [holes] = found(report, "HOLES").facts["partitions"]
+    assert holes["aborted"]["ranges"] == [[10, 15]]
+    assert holes["tombstones"]["offsets"] == 2
+    assert report.worst is Severity.INFO
+
+
+def test_a_sink_that_reads_uncommitted_is_found_out(lake: MakeLake, worker: ConnectWorker) -> None:
+    made = lake(partitions=1, schema=WITH_POSITION).having(kafkaColumns=POSITION)
+
+    report = filled(made, worker, "read_uncommitted", 20)
+
+    finding = found(report, "ISOLATION_DIFFERS")
+    assert finding.severity is Severity.ERROR
+    assert finding.facts["partitions"] == [{"partition": 0, "ranges": [[10, 15]]}]
