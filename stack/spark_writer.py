@@ -1,43 +1,176 @@
-"""Spark Structured Streaming filling an Iceberg table from a topic, as its users run it.
+"""Spark Structured Streaming filling Iceberg tables from topics, as its users run it.
 
 This is a foreign writer for tests of boundaries: it knows nothing of this
-project, and nothing of this project may be imported here. It takes what the
-topic holds now in several epochs, each one commit, and ends.
-
-    python -m stack.spark_writer BOOTSTRAP TOPIC CATALOG.db TABLE CHECKPOINT "seq long, ..." RECORDS_PER_EPOCH
+project, and nothing of this project may be imported here but how to start a
+program. A Spark session takes many seconds to start, so one program serves
+many requests, one JSON object a line: it takes what a topic holds now in
+several epochs, each one commit, or runs a statement.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
+import threading
 from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Self
 
-from pyspark.sql import SparkSession
-from pyspark.sql.functions import col, from_json
+from stack.errors import StackError
 
-JARS = Path(__file__).parents[1] / "build" / "jars" / "spark-writer"
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROOT = Path(__file__).parents[1]
+JARS = ROOT / "build" / "jars" / "spark-writer"
+ANSWER_S = 300.0
 
 
-def open_session(catalog_file: str) -> SparkSession:
-    """Return a session that has the pyiceberg SQL catalog in `catalog_file` as catalog `lake`.
+class SparkWriter:
+    """The program, as its owner sees it; it ends when its owner does, since it reads the owner's pipe."""
+
+    def __init__(self, directory: Path) -> None:
+        """Start the program; its log is `spark.log` in `directory`."""
+        self.log_path = directory / "spark.log"
+        with self.log_path.open("ab") as log:
+            self._program = subprocess.Popen(
+                [sys.executable, "-m", "stack.spark_writer"],
+                cwd=directory,
+                env={**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+
+    def stream(self, catalog_file: Path, **request: Any) -> None:
+        """Write what a topic holds now into a table, epoch by epoch; the request is that of `stream`.
+
+        Raises:
+            StackError: The query failed; the message has Spark's own words.
+        """
+        self._ask({"catalog_file": str(catalog_file), "stream": request})
+
+    def sql(self, catalog_file: Path, statement: str) -> None:
+        """Run one statement; tables are those of catalog `lake`.
+
+        Raises:
+            StackError: The statement failed.
+        """
+        self._ask({"catalog_file": str(catalog_file), "sql": statement})
+
+    def stop(self) -> None:
+        """End the program."""
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        self._program.stdin.close()
+        try:
+            self._program.wait(20)
+        except subprocess.TimeoutExpired:
+            self._program.kill()
+            self._program.wait()
+        self._program.stdout.close()
+
+    def _ask(self, request: dict[str, Any]) -> None:
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        late = threading.Timer(ANSWER_S, self._program.kill)
+        late.start()
+        try:
+            self._program.stdin.write(json.dumps(request) + "\n")
+            self._program.stdin.flush()
+            line = self._program.stdout.readline()
+        except OSError as exc:
+            raise StackError(f"the Spark writer has ended; see {self.log_path}") from exc
+        finally:
+            late.cancel()
+        if not line:
+            raise StackError(f"the Spark writer ended, or took more than {ANSWER_S:g} s; see {self.log_path}")
+        if error := json.loads(line).get("error"):
+            raise StackError(error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def stream(
+    session: SparkSession,
+    *,
+    table: str,
+    checkpoint: str,
+    schema: str,
+    source: dict[str, str],
+    select: str = "v.*",
+    where: str = "value IS NOT NULL",
+    records_per_epoch: int = 60,
+    epochs_kept: int = 100,
+    is_native: bool = True,
+) -> None:
+    """Write what the topic holds now into the table, epoch by epoch.
+
+    Args:
+        session: From `open_session`.
+        table: Namespace and name in catalog `lake`.
+        checkpoint: Folder of the query's checkpoint; kept between runs.
+        schema: Columns of the values, as Spark DDL.
+        source: Options of Spark's Kafka source.
+        select: What is written, of the Kafka source's columns and the value `v`.
+        where: Which records are written.
+        records_per_epoch: Records of one epoch, at most.
+        epochs_kept: Epochs that the checkpoint keeps, at least.
+        is_native: By Iceberg's streaming sink; else by `foreachBatch`, which leaves no mark.
+
+    Raises:
+        Exception: Spark's own, if the query fails.
+    """
+    from pyspark.sql.functions import col, from_json
+
+    session.conf.set("spark.sql.streaming.minBatchesToRetain", epochs_kept)
+    records = (
+        session.readStream.format("kafka")
+        .option("kafka.isolation.level", "read_committed")
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", records_per_epoch)
+        .options(**source)
+        .load()
+    )
+    values = records.withColumn("v", from_json(col("value").cast("string"), schema))
+    rows = values.where(where).selectExpr(*select.split(", "))
+    writer = rows.writeStream.outputMode("append").trigger(availableNow=True)
+    writer = writer.option("checkpointLocation", checkpoint)
+    if is_native:
+        query = writer.format("iceberg").toTable(f"lake.{table}")
+    else:
+
+        def append(batch: DataFrame, _epoch: int) -> None:
+            batch.writeTo(f"lake.{table}").append()
+
+        query = writer.foreachBatch(append).start()
+    query.awaitTermination()
+
+
+def open_session() -> SparkSession:
+    """Return a session that has the jars, and no catalog yet.
 
     Raises:
         Exception: Spark's own, if Java or a jar is missing.
     """
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession
+
     settings = {
         "spark.jars": ",".join(sorted(str(jar) for jar in JARS.glob("*.jar"))),
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
-        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type": "jdbc",
-        "spark.sql.catalog.lake.uri": f"jdbc:sqlite:{catalog_file}?busy_timeout=10000",
-        "spark.sql.catalog.lake.warehouse": Path(catalog_file).parent.as_uri(),
-        "spark.sql.catalog.lake.jdbc.schema-version": "V1",
-        "spark.sql.catalog.lake.jdbc.init-catalog-tables": "false",
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     }
     builder = SparkSession.builder.master("local[2]").appName("spark_writer")
     for key, value in settings.items():
@@ -47,63 +180,52 @@ def open_session(catalog_file: str) -> SparkSession:
     return session
 
 
-def stream(
-    session: SparkSession,
-    *,
-    bootstrap: str,
-    topic: str,
-    table: str,
-    checkpoint: str,
-    schema: str,
-    records_per_epoch: int,
-) -> None:
-    """Write what the topic holds now into the table, epoch by epoch.
-
-    Args:
-        session: From `open_session`.
-        bootstrap: Kafka's address.
-        topic: Topic name.
-        table: Namespace and name in catalog `lake`.
-        checkpoint: Folder of the query's checkpoint; kept between runs.
-        schema: Columns, as Spark DDL.
-        records_per_epoch: Records of one epoch, at most.
+def with_catalog(session: SparkSession, catalog_file: str) -> SparkSession:
+    """Return a session of its own that has the pyiceberg SQL catalog in a file as catalog `lake`.
 
     Raises:
-        Exception: Spark's own, if the query fails.
+        Nothing of its own.
     """
-    records = (
-        session.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap)
-        .option("kafka.isolation.level", "read_committed")
-        .option("subscribe", topic)
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", records_per_epoch)
-        .load()
-    )
-    rows = records.select(from_json(col("value").cast("string"), schema).alias("v")).select("v.*")
-    writer = rows.writeStream.format("iceberg").outputMode("append").trigger(availableNow=True)
-    writer.option("checkpointLocation", checkpoint).toTable(f"lake.{table}").awaitTermination()
+    own = session.newSession()
+    for key, value in {
+        "": "org.apache.iceberg.spark.SparkCatalog",
+        ".type": "jdbc",
+        ".uri": f"jdbc:sqlite:{catalog_file}?busy_timeout=10000",
+        ".warehouse": Path(catalog_file).parent.as_uri(),
+        ".cache-enabled": "false",
+        ".jdbc.schema-version": "V1",
+        ".jdbc.init-catalog-tables": "false",
+    }.items():
+        own.conf.set(f"spark.sql.catalog.lake{key}", value)
+    own.createDataFrame([], "unused int")  # makes it the active session, where streams look for catalogs
+    return own
 
 
-def main(arguments: list[str]) -> None:
-    """Run one stream, from the command line.
+def serve(requests: IO[str], answers: IO[str]) -> None:
+    """Answer each request line with one line, until there are no more.
 
     Raises:
-        Exception: Spark's own, if the query fails.
+        Exception: Spark's own, if no session could be opened.
     """
-    bootstrap, topic, catalog_file, table, checkpoint, schema, records = arguments
-    session = open_session(catalog_file)
-    stream(
-        session,
-        bootstrap=bootstrap,
-        topic=topic,
-        table=table,
-        checkpoint=checkpoint,
-        schema=schema,
-        records_per_epoch=int(records),
-    )
+    session = open_session()
+    for line in requests:
+        request = json.loads(line)
+        own = with_catalog(session, request["catalog_file"])
+        try:
+            if "sql" in request:
+                own.sql(request["sql"])
+            else:
+                stream(own, **request["stream"])
+            answer = {}
+        except Exception as exc:  # noqa: BLE001 - Spark's errors are for the owner to judge
+            answer = {"error": str(exc)[:2000]}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
     session.stop()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    # Spark's program prints to standard output too; the answers need a way of their own.
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)
+        serve(sys.stdin, answers)

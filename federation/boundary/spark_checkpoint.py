@@ -11,7 +11,7 @@ vector would read the whole topic again. File format: Spark's `OffsetSeqLog`, v1
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pyarrow.fs as pafs
@@ -24,6 +24,7 @@ from hotset import KafkaClient
 
 QUERY_ID: Final = "spark.sql.streaming.queryId"
 EPOCH_ID: Final = "spark.sql.streaming.epochId"
+_INITIAL: Final = "sources/0/0"
 
 
 def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: KafkaClient) -> CommittedOffsets:
@@ -36,13 +37,22 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
 
     Raises:
         BoundaryUnknownError: A query has no checkpoint here, a checkpoint no
-            longer has the epoch, or two queries disagree about a partition.
+            longer has the epoch, a query reads more than the topic, or two
+            queries have read a partition and not one where the other ended.
     """
     assert definition.topic is not None
     topic = definition.topic
     epochs = _epochs(pinned)
+    if not epochs:
+        raise BoundaryUnknownError(
+            f"no snapshot that snapshot {pinned.snapshot_id} of table {pinned.identifier!r} is built on has "
+            f"{QUERY_ID} in its summary; Spark's foreachBatch leaves no such mark",
+            table=pinned.identifier,
+            snapshot_id=pinned.snapshot_id,
+        )
     locations = {_query_id(location): location for location in definition.checkpoints}
     next_offset: dict[int, int] = {}
+    looked = []
     for query_id, epoch_id in epochs.items():
         if query_id not in locations:
             raise BoundaryUnknownError(
@@ -53,63 +63,88 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
                 table=pinned.identifier,
                 query_id=query_id,
             )
-        for partition, offset in _offsets(locations[query_id], epoch_id, topic).items():
-            if next_offset.get(partition, offset) != offset:
-                raise BoundaryUnknownError(
-                    f"two Spark queries fill table {pinned.identifier!r} from partition {partition} of topic "
-                    f"{topic!r}, up to {next_offset[partition]} and {offset}; let one of them write",
-                    table=pinned.identifier,
-                )
-            next_offset[partition] = offset
+        location = locations[query_id]
+        read = _offsets(location, f"offsets/{epoch_id}", topic)
+        if shared := sorted(set(read) & set(next_offset)):
+            _require_succession(pinned, shared, next_offset, location, topic)
+        next_offset |= read
+        looked.append(f"offsets/{epoch_id} of checkpoint {location} (Spark query {query_id})")
     provenance = ", ".join(f"epoch {epoch} of Spark query {query}" for query, epoch in epochs.items())
     return CommittedOffsets(
-        pinned.snapshot_id, None, next_offset, None, "spark", provenance, Confidence.EXACT
+        pinned.snapshot_id,
+        None,
+        next_offset,
+        None,
+        "spark",
+        provenance,
+        Confidence.EXACT,
+        looked=tuple(looked),
     )
 
 
 def _epochs(pinned: PinnedTable) -> dict[str, int]:
+    """Return each query's newest epoch, the query that came first coming first."""
     # Each query's own epochs rise, so the first one met on the way back is its newest.
-    found: dict[str, int] = {}
+    newest: dict[str, int] = {}
+    order: list[str] = []
     for snapshot in walk_parents(pinned.table, pinned.snapshot):
         query_id, epoch_id = summary_value(snapshot, QUERY_ID), summary_value(snapshot, EPOCH_ID)
         if query_id is not None and epoch_id is not None:
-            found.setdefault(query_id, int(epoch_id))
-    return found
+            newest.setdefault(query_id, int(epoch_id))
+            order = [query_id, *(known for known in order if known != query_id)]
+    return {query_id: newest[query_id] for query_id in order}
+
+
+def _require_succession(
+    pinned: PinnedTable, shared: list[int], ended: Mapping[int, int], location: str, topic: str
+) -> None:
+    """A query may take over from another, if it began where the other had ended."""
+    began = _offsets(location, _INITIAL, topic)
+    for partition in shared:
+        start = began.get(partition, 0)
+        if start != ended[partition]:
+            how = "twice" if start < ended[partition] else "not at all"
+            first, last = sorted((start, ended[partition]))
+            raise BoundaryUnknownError(
+                f"two Spark queries have written partition {partition} of topic {topic!r} to table "
+                f"{pinned.identifier!r}: the one with checkpoint {location} began at {start}, and the one "
+                f"before had ended at {ended[partition]}, so offsets {first} to {last} are in the table "
+                f"{how}; let a new query begin with startingOffsets where the old one ended",
+                table=pinned.identifier,
+                partition=partition,
+            )
 
 
 def _query_id(location: str) -> str:
-    lines = list(_lines(location, "metadata"))
+    lines = _lines(location, "metadata")
     try:
         return str(json.loads(lines[0])["id"])
     except (ValueError, KeyError, IndexError, TypeError) as exc:
         raise BoundaryUnknownError(f"{location}/metadata is not the metadata of a Spark checkpoint") from exc
 
 
-def _offsets(location: str, epoch_id: int, topic: str) -> dict[int, int]:
-    version, _, *sources = _lines(location, f"offsets/{epoch_id}")
-    if version != "v1":
-        raise BoundaryUnknownError(
-            f"{location}/offsets/{epoch_id} has version {version}, and only v1 is known"
-        )
-    vectors = [_partitions(line, topic) for line in sources]
-    found = [vector for vector in vectors if vector is not None]
-    if len(found) != 1:
-        raise BoundaryUnknownError(
-            f"{location}/offsets/{epoch_id} has {len(found)} sources that read topic {topic!r}, and "
-            "there must be one"
-        )
-    return found[0]
-
-
-def _partitions(line: str, topic: str) -> dict[int, int] | None:
+def _offsets(location: str, name: str, topic: str) -> dict[int, int]:
+    """Return the offsets of the query's only source, which must read the topic and no other."""
+    version, *lines = _lines(location, name) or [""]
+    # A source's first offsets are in a file like an epoch's, after a zero byte and without settings.
+    if version.lstrip("\0") != "v1":
+        raise BoundaryUnknownError(f"{location}/{name} has version {version}, and only v1 is known")
+    sources = lines if name == _INITIAL else lines[1:]
     try:
-        vector: Any = json.loads(line)
-        return {int(p): parse_next_offset(offset) for p, offset in vector[topic].items()}
+        vectors: list[dict[str, Any]] = [json.loads(line) for line in sources]
+        if [set(vector) for vector in vectors] == [{topic}]:
+            return {int(p): parse_next_offset(offset) for p, offset in vectors[0][topic].items()}
     except (ValueError, KeyError, TypeError, AttributeError):
-        return None  # the line of another source, or of another topic
+        pass  # some other source
+    raise BoundaryUnknownError(
+        f"the Spark query with checkpoint {location} reads more than topic {topic!r}, or another source "
+        f"({', '.join(sources)[:200]} in {name}): the hot half of one topic would lack the others' records; "
+        "give each topic a query and a table of its own",
+        location=location,
+    )
 
 
-def _lines(location: str, name: str) -> Iterator[str]:
+def _lines(location: str, name: str) -> list[str]:
     try:
         filesystem, path = (
             pafs.FileSystem.from_uri(location) if "://" in location else (pafs.LocalFileSystem(), location)
@@ -123,4 +158,4 @@ def _lines(location: str, name: str) -> Iterator[str]:
             "read a newer snapshot, or correct checkpointLocation",
             location=location,
         ) from exc
-    return iter(text.splitlines())
+    return str(text).splitlines()

@@ -1,26 +1,22 @@
-"""A sink of the shared Connect worker, and what may happen to its topic.
+"""A sink of the shared Connect worker, and its control topic.
 
-Tests of Connect say with these words what happened to a table; how to ask a worker for it is here.
+Tests of Connect say with these words what the sink did; how to ask a worker for it is here.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import pyarrow as pa
-from confluent_kafka import Producer
 
 from federation.boundary import connect
 from hotset import Deadline, Isolation, read_log_bounds
 from hotset import connect as kafka
 from stack.connect import ConnectWorker, sink_settings
-from tests.builders import HANG_S, Lake, make_topic, produce, unique, wait_until
+from tests.builders import Lake, make_topic, unique, wait_until
 
-ROWS = pa.schema([("seq", pa.int64())])
 METADATA = {
     "transforms": "kafka",
     "transforms.kafka.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform",
@@ -100,34 +96,6 @@ class Sink:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.remove()
-
-
-def send(lake: Lake, values: Iterable[Any], *, partition: int, topic: str | None = None) -> None:
-    """Send numbers as rows, other values as they are."""
-    body = [{"seq": value} if isinstance(value, int) else value for value in values]
-    produce(lake.bootstrap, topic or lake.topic, body, partition=partition)
-
-
-def abort(lake: Lake, values: range, *, partition: int) -> None:
-    with open_transaction(lake, lake.topic, partition, [json.dumps({"seq": v}).encode() for v in values]):
-        pass
-
-
-@contextmanager
-def open_transaction(lake: Lake, topic: str, partition: int, values: Iterable[bytes]) -> Iterator[None]:
-    """Keep a transaction open that has sent some records, and abort it at the end."""
-    producer = Producer(
-        {"bootstrap.servers": lake.bootstrap, "transactional.id": unique("txn"), "log_level": 0}
-    )
-    producer.init_transactions(HANG_S)
-    producer.begin_transaction()
-    for value in values:
-        producer.produce(topic, value, partition=partition)
-    producer.flush(HANG_S)
-    try:
-        yield
-    finally:
-        producer.abort_transaction(HANG_S)
 
 
 def event_partitions(lake: Lake, control: str) -> list[int]:

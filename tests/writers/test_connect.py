@@ -14,17 +14,8 @@ from stack.connect import ConnectWorker
 from tests.builders import add_partitions, delete_records
 from tests.conftest import MakeLake
 from tests.exactness import assert_exact_at_every_snapshot, seqs
-from tests.writers.sink import (
-    METADATA,
-    POSITION,
-    ROWS,
-    WITH_POSITION,
-    Sink,
-    abort,
-    event_partitions,
-    forget,
-    send,
-)
+from tests.writers.happenings import ROWS, abort, send
+from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, event_partitions, forget
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -12,8 +12,6 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 from pyiceberg.expressions import LessThan
-from pyiceberg.io.pyarrow import _dataframe_to_data_files
-from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from federation.boundary import connect
@@ -22,17 +20,8 @@ from stack.connect import ConnectWorker
 from tests.builders import delete_records, delete_topic, make_table, unique, wait_until
 from tests.conftest import MakeLake
 from tests.exactness import assert_exact_at_every_snapshot, seqs
-from tests.writers.sink import (
-    METADATA,
-    POSITION,
-    ROWS,
-    WITH_POSITION,
-    Sink,
-    abort,
-    forget,
-    open_transaction,
-    send,
-)
+from tests.writers.happenings import ROWS, abort, compact, send, transaction
+from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, forget
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -63,7 +52,8 @@ def test_an_open_transaction_on_the_control_topic_holds_nothing_up(
         sink.wait_for_rows(20)
     send(made, range(20, 30), partition=1)
 
-    with open_transaction(made, sink.control, 0, [b"what a killed task had begun to say"]):
+    begun = [b"what a killed task had begun to say"]
+    with transaction(made, sink.control, begun, partition=0, commits=False):
         assert_exact_at_every_snapshot(made, seqs(range(30)), resolver="connect")
 
 
@@ -204,16 +194,6 @@ def control_offset(snapshot: Snapshot) -> int:
     keys = snapshot.summary.additional_properties
     (text,) = (value for key, value in keys.items() if key.startswith(connect.PREFIX))
     return int(json.loads(text)["0"])
-
-
-def compact(table: Table) -> None:
-    """Write all rows anew into other files, in one commit, as a foreign engine's compaction does."""
-    rows, files = table.scan().to_arrow(), [task.file for task in table.scan().plan_files()]
-    with table.transaction() as transaction, transaction.update_snapshot().overwrite() as commit:
-        for file in files:
-            commit.delete_data_file(file)
-        for file in _dataframe_to_data_files(table.metadata, rows, table.io):
-            commit.append_data_file(file)
 
 
 def is_delete(snapshot: Snapshot) -> bool:

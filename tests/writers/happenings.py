@@ -1,0 +1,72 @@
+"""What may happen to a topic and its table while a foreign writer is at work.
+
+Tests of real writers share these words, whichever writer it is; none of them is about boundaries.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import Producer
+from pyiceberg.io.pyarrow import _dataframe_to_data_files
+from pyiceberg.table import Table
+
+from tests.builders import HANG_S, Lake, produce, unique
+
+ROWS = pa.schema([("seq", pa.int64())])
+
+
+def send(lake: Lake, values: Iterable[Any], *, partition: int) -> None:
+    """Send numbers as rows, other values as they are."""
+    body = [{"seq": value} if isinstance(value, int) else value for value in values]
+    produce(lake.bootstrap, lake.topic, body, partition=partition)
+
+
+def abort(lake: Lake, values: range, *, partition: int) -> None:
+    with transaction(lake, lake.topic, _rows(values), partition=partition, commits=False):
+        pass
+
+
+def send_in_transaction(lake: Lake, values: range, *, partition: int) -> None:
+    with transaction(lake, lake.topic, _rows(values), partition=partition, commits=True):
+        pass
+
+
+@contextmanager
+def transaction(
+    lake: Lake, topic: str, values: Iterable[bytes], *, partition: int, commits: bool
+) -> Iterator[None]:
+    """Keep a transaction open that has sent some records, and end it at the end."""
+    producer = Producer(
+        {"bootstrap.servers": lake.bootstrap, "transactional.id": unique("txn"), "log_level": 0}
+    )
+    producer.init_transactions(HANG_S)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(topic, value, partition=partition)
+    producer.flush(HANG_S)
+    try:
+        yield
+    finally:
+        if commits:
+            producer.commit_transaction(HANG_S)
+        else:
+            producer.abort_transaction(HANG_S)
+
+
+def compact(table: Table) -> None:
+    """Write all rows anew into other files, in one commit, as a foreign engine's compaction does."""
+    rows, files = table.scan().to_arrow(), [task.file for task in table.scan().plan_files()]
+    with table.transaction() as changes, changes.update_snapshot().overwrite() as commit:
+        for file in files:
+            commit.delete_data_file(file)
+        for file in _dataframe_to_data_files(table.metadata, rows, table.io):
+            commit.append_data_file(file)
+
+
+def _rows(values: range) -> list[bytes]:
+    return [json.dumps({"seq": value}).encode() for value in values]
