@@ -10,7 +10,6 @@ import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -24,6 +23,7 @@ from stack import KafkaBroker
 from stack.redpanda import RedpandaProxy
 from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
+from tests.exactness import assert_exact_at_every_snapshot
 
 pytestmark = pytest.mark.kafka
 
@@ -141,7 +141,7 @@ def options_at(writer: Writer, lake: Lake, snapshot_id: int) -> dict[str, str]:
     own = writer.options(lake)
     if writer.name == "declared":
         own = {**own, "committedOffsets": declared(lake, snapshot_id)}
-    return {"kafkaColumns": COLUMNS, **own, "snapshot-id": str(snapshot_id)}
+    return {"kafkaColumns": COLUMNS, **own}
 
 
 @pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.name)
@@ -153,12 +153,13 @@ def test_the_union_is_exact_at_every_snapshot_of_any_writer(lake: MakeLake, writ
     writer.commit(made, {0: 12, 1: 4})
     send(made, {1: 2})
 
-    for snapshot in made.load().snapshots():
-        rows = made.open(**options_at(writer, made, snapshot.snapshot_id)).scan().to_arrow().to_pylist()
-
-        expected = [(0, i) for i in range(15)] + [(1, i) for i in range(9)]
-        assert sorted((row["kafka_partition"], row["kafka_offset"]) for row in rows) == expected
-        assert sorted(row["seq"] for row in rows) == sorted(1000 * p + i for p, i in expected)
+    expected = [(0, i, i) for i in range(15)] + [(1, i, 1000 + i) for i in range(9)]
+    assert_exact_at_every_snapshot(
+        made,
+        expected,
+        columns=["kafka_partition", "kafka_offset", "seq"],
+        options_at=lambda snapshot_id: options_at(writer, made, snapshot_id),
+    )
 
 
 def test_a_receipt_says_which_resolver_answered_and_how_sure_it_is(lake: MakeLake) -> None:
@@ -192,39 +193,6 @@ def test_a_hole_of_tombstones_and_aborted_records_is_proven(broker: KafkaBroker,
     cut = made.open(kafkaColumns=COLUMNS).cut()
 
     assert [(r.start, r.end) for r in cut.ranges] == [(4, 4), (0, 0)]
-
-
-def test_a_spark_epoch_that_the_checkpoint_no_longer_has_is_an_error(lake: MakeLake) -> None:
-    made = lake(schema=ROWS)
-    send(made, {0: 10})
-    commit_with_spark_marks(made, {0: 5})
-    checkpoint = made.directory / "checkpoint"
-    (checkpoint / "offsets" / "0").unlink()
-
-    with pytest.raises(BoundaryUnknownError, match="offsets/0"):
-        made.open(checkpointLocation=str(checkpoint)).cut()
-
-
-def test_a_spark_table_without_its_checkpoint_names_the_option(lake: MakeLake) -> None:
-    made = lake(schema=ROWS)
-    send(made, {0: 10})
-    commit_with_spark_marks(made, {0: 5})
-
-    with pytest.raises(BoundaryUnknownError, match="checkpointLocation"):
-        made.open().cut()
-
-
-def test_two_spark_queries_that_disagree_are_an_error(lake: MakeLake, tmp_path: Path) -> None:
-    made = lake(schema=ROWS)
-    send(made, {0: 10})
-    commit_with_spark_marks(made, {0: 5})
-    (tmp_path / "offsets").mkdir()
-    (tmp_path / "metadata").write_text('{"id":"another"}')
-    (tmp_path / "offsets" / "0").write_text(f"v1\n{{}}\n{json.dumps({made.topic: {'0': 7}})}\n")
-    append(made, {0: 5}, {0: 7}, **{QUERY_ID: "another", EPOCH_ID: "0"})
-
-    with pytest.raises(BoundaryUnknownError, match="two Spark queries"):
-        made.open(checkpointLocation=f"{made.directory / 'checkpoint'},{tmp_path}").cut()
 
 
 def test_a_table_of_an_unknown_writer_is_an_error_that_lists_what_was_looked_for(lake: MakeLake) -> None:
