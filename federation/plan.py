@@ -62,6 +62,8 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
     ranges = [r for r in cut.ranges if not r.is_empty]
     if not ranges or cut.topic is None or cut.topic_id is None:
         return ()
+    bounds = () if taken.bounds is None else taken.bounds.partitions
+    epochs = {found.partition: found.leader_epoch for found in bounds}
     groups = [(part,) for r in ranges for part in divide(r, definition.max_records_per_split)]
     return tuple(
         HotSplit(
@@ -70,6 +72,7 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
             topic_id=cut.topic_id,
             isolation=cut.isolation,
             ranges=group,
+            leader_epoch=epochs,
             value_format=definition.value_format,
             kafka_columns=definition.kafka_columns,
             schema=schema,

@@ -63,7 +63,16 @@ def _read_hot(split: HotSplit, newest_seen: NewestSeen, guard: Guard) -> Iterato
     positions = set(split.kafka_columns.values())
     values = pa.schema([field for field in split.schema if field.name not in positions])
     limits = DrainLimits(no_progress_ms=split.no_progress_timeout_ms)
-    for raw in drain(client, split.topic, split.ranges, split.isolation, deadline, limits, guard=guard):
+    for raw in drain(
+        client,
+        split.topic,
+        split.ranges,
+        split.isolation,
+        deadline,
+        limits,
+        leader_epoch=split.leader_epoch,
+        guard=guard,
+    ):
         newest_seen(pc.max(raw.column("timestamp_ms")).as_py())
         yield _add_positions(decode(raw, values, topic=split.topic), raw, split)
     # Offsets of a topic that was recreated meanwhile mean other records.

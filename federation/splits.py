@@ -27,6 +27,7 @@ class HotSplit:
     topic_id: str
     isolation: Isolation
     ranges: tuple[OffsetRange, ...]
+    leader_epoch: Mapping[int, int]
     value_format: str
     kafka_columns: Mapping[str, str]
     schema: pa.Schema = field(repr=False)

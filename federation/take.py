@@ -22,7 +22,7 @@ from federation.definition import TableDefinition, define
 from federation.errors import BoundaryUnknownError, CutTokenError, OffsetGapError, TableReplacedError
 from federation.options import under, value_of
 from federation.secrets import resolve
-from hotset import Deadline, KafkaClient, LogBounds, connect, read_log_bounds
+from hotset import Deadline, KafkaClient, LogBounds, connect, read_log_bounds, require_history
 from hotset.errors import TopicNotFoundError
 
 _PLANS: Final = 3
@@ -133,6 +133,7 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
         bounds = read_log_bounds(client, cut.topic, cut.isolation, deadline)
     _require_same_boundary(cut, committed, definition)
     require_readable(cut, bounds)
+    require_history(client, bounds, _places(committed), deadline)
     return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), _since_ms(began_s))
 
 
@@ -201,6 +202,7 @@ def _take(
     client = connect(resolve(definition.kafka_properties))
     committed, bounds = _facts(pinned, definition, client, deadline)
     cut = compute_cut(facts, committed, bounds, accepts_gaps=accepts_gaps)
+    require_history(client, bounds, _places(committed), deadline)
     return TakenCut(definition, pinned, cut, bounds, committed, bounds.read_at_ms, _since_ms(began_s))
 
 
@@ -221,6 +223,10 @@ def _facts(
             "with read=cold",
             topic=definition.topic,
         ) from exc
+
+
+def _places(committed: CommittedOffsets) -> dict[int, tuple[int, int]]:
+    return {p: (committed.of(p), epoch) for p, epoch in committed.leader_epoch.items()}
 
 
 def _deadline(definition: TableDefinition, within_ms: int | None) -> Deadline:

@@ -9,6 +9,7 @@ from hotset.client import KafkaClient, connect
 from hotset.deadline import Deadline
 from hotset.drain import RAW_SCHEMA, DrainLimits, drain
 from hotset.errors import HotsetError
+from hotset.history import require_history
 from hotset.offsets import Isolation, LogBounds, OffsetRange, PartitionBounds
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "connect",
     "drain",
     "read_log_bounds",
+    "require_history",
     "require_topic_id",
 ]

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from confluent_kafka import (
@@ -33,6 +34,7 @@ from hotset.errors import (
     KafkaConfigError,
     KafkaProtocolError,
     KafkaUnavailableError,
+    LogTruncatedError,
     OffsetOutOfRangeError,
     TopicChangedError,
     TopicNotFoundError,
@@ -47,7 +49,8 @@ _PAUSE_S: Final = 0.05
 
 _CODES: Final[Mapping[type[HotsetError], tuple[str, ...]]] = {
     TopicNotFoundError: ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"),
-    TopicChangedError: ("UNKNOWN_TOPIC_ID", "INCONSISTENT_TOPIC_ID", "_LOG_TRUNCATION"),
+    TopicChangedError: ("UNKNOWN_TOPIC_ID", "INCONSISTENT_TOPIC_ID"),
+    LogTruncatedError: ("_LOG_TRUNCATION",),
     OffsetOutOfRangeError: ("OFFSET_OUT_OF_RANGE", "_AUTO_OFFSET_RESET", "_NO_OFFSET"),
     KafkaAccessError: (
         "CLUSTER_AUTHORIZATION_FAILED",
@@ -77,6 +80,8 @@ _CODES: Final[Mapping[type[HotsetError], tuple[str, ...]]] = {
 }
 _BY_CODE: Final = {getattr(KafkaError, name): cls for cls, names in _CODES.items() for name in names}
 
+_TRUNCATED: Final = "log truncation"
+
 LATEST: Final[Any] = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
 EARLIEST: Final[Any] = _OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 
@@ -95,6 +100,8 @@ def translate(error: KafkaError, *, doing: str) -> HotsetError:
         Nothing of its own.
     """
     cls = _BY_CODE.get(error.code(), KafkaProtocolError)
+    if cls is OffsetOutOfRangeError and _TRUNCATED in error.str():
+        cls = LogTruncatedError  # librdkafka gives both one code, since both would reset the offset
     return cls(f"{doing} failed: {error.str()} ({error.name()})", kafka_error=error.name())
 
 
@@ -190,11 +197,24 @@ class KafkaClient:
             for partition, info in answer.items()
         }
 
-    def consume(self, topic: str, ranges: Iterable[OffsetRange], isolation: Isolation) -> Consumer:
+    def consume(
+        self,
+        topic: str,
+        ranges: Iterable[OffsetRange],
+        isolation: Isolation,
+        leader_epoch: Mapping[int, int] = MappingProxyType({}),
+    ) -> Consumer:
         """Return a consumer assigned to the start of each range; close it after use.
 
         The settings are those of an exact reader: no reset, no commits, no
         group, checksums on, and no one-second pause once the local queue is full.
+
+        Args:
+            topic: Topic name.
+            ranges: Where to start.
+            isolation: Which transactional records are visible.
+            leader_epoch: Partition to epoch of the leader under which the start was
+                known; if the log was cut back since, the consumer reports that.
 
         Raises:
             KafkaConfigError: librdkafka refuses a property.
@@ -214,7 +234,7 @@ class KafkaClient:
             "logger": _SILENT,
         }
         consumer = _construct(Consumer, settings)
-        consumer.assign([TopicPartition(topic, r.partition, r.start) for r in ranges])
+        consumer.assign([_position(topic, r, leader_epoch.get(r.partition, -1)) for r in ranges])
         return consumer
 
     def late(self, doing: str, deadline: Deadline) -> HotsetError:
@@ -286,6 +306,12 @@ def _construct(cls: Callable[[dict[str, Any]], T], settings: dict[str, Any]) -> 
     except KafkaException as exc:
         # The text of librdkafka names the property, and never its value when it is a secret.
         raise KafkaConfigError(f"the Kafka client refused its configuration: {exc.args[0].str()}") from exc
+
+
+def _position(topic: str, start: OffsetRange, epoch: int) -> TopicPartition:
+    if epoch < 0:
+        return TopicPartition(topic, start.partition, start.start)
+    return TopicPartition(topic, start.partition, start.start, leader_epoch=epoch)
 
 
 class _Silent:

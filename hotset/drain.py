@@ -9,8 +9,9 @@ offsets too. Anything else raises. The file does not look inside a value.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final
 
 import pyarrow as pa
@@ -99,6 +100,7 @@ def drain(
     limits: DrainLimits = DrainLimits(),
     *,
     has_keys: bool = False,
+    leader_epoch: Mapping[int, int] = MappingProxyType({}),
     guard: Callable[[], None] = lambda: None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the visible records of the ranges, each exactly once, as `RAW_SCHEMA` batches.
@@ -113,11 +115,13 @@ def drain(
         deadline: When to give up altogether.
         limits: Sizes of chunks, and the longest wait without progress.
         has_keys: Whether the batches have the records' keys too (`KEYED_SCHEMA`).
+        leader_epoch: Partition to epoch of the leader when the ranges were planned, where known.
         guard: Called often while waiting; what it raises ends the read.
 
     Raises:
         OffsetOutOfRangeError: Kafka no longer holds part of a range.
-        TopicChangedError, TopicNotFoundError: The topic was truncated, replaced or deleted.
+        TopicChangedError, TopicNotFoundError: The topic was replaced or deleted.
+        LogTruncatedError: The log was cut back below the start of a range since it was planned.
         HotReadTimeoutError: A range was not finished in time.
         KafkaAccessError, KafkaUnavailableError, KafkaProtocolError: The cluster refused,
             went away or sent what cannot be trusted.
@@ -125,7 +129,7 @@ def drain(
     wanted = tuple(r for r in ranges if not r.is_empty)
     if not wanted:
         return
-    consumer = client.consume(topic, wanted, isolation)
+    consumer = client.consume(topic, wanted, isolation, leader_epoch)
     try:
         yield from _Drain(client, consumer, topic, wanted, deadline, limits).chunks(_Columns(has_keys), guard)
     finally:

@@ -86,9 +86,16 @@ class OffsetOutOfRangeError(HotsetError):
 
 
 class TopicChangedError(HotsetError):
-    """The topic was deleted, recreated or truncated while it was being read."""
+    """The topic was deleted or recreated while it was being read."""
 
     code = "TOPIC_CHANGED"
+    kind = "external"
+
+
+class LogTruncatedError(HotsetError):
+    """The log was cut back below what was read (an unclean leader election), and may have been written on."""
+
+    code = "LOG_TRUNCATED"
     kind = "external"
 
 

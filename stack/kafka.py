@@ -116,7 +116,7 @@ class KafkaBroker(KafkaNode):
         """
         port = free_port() if port is None else port
         broker = cls(directory, port=port, listeners=listeners, properties=properties or {})
-        broker.format(random_uuid(), "--standalone", deadline_s=deadline_s)
+        broker.format(broker.cluster_id or random_uuid(), "--standalone", deadline_s=deadline_s)
         broker.run()
         broker.wait_for(broker._answers, deadline_s)
         return broker

@@ -7,7 +7,7 @@ It performs no input or output.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -37,6 +37,8 @@ class CommittedOffsets:
         confidence: How sure it is.
         lost: Ranges below the boundary that the snapshot does not hold, because retention
             had removed them and whoever committed accepted that.
+        leader_epoch: Partition to epoch of the leader when the snapshot's records had been read up
+            to there, where recorded.
         looked: What was looked at on the way, one sentence each, for `kafkaiceberg cut --explain`.
     """
 
@@ -48,6 +50,7 @@ class CommittedOffsets:
     provenance: str
     confidence: Confidence
     lost: tuple[OffsetRange, ...] = ()
+    leader_epoch: Mapping[int, int] = field(default_factory=dict)
     looked: tuple[str, ...] = ()
 
     def of(self, partition: int) -> int:

@@ -83,6 +83,11 @@ def parse_offsets(text: str, *, snapshot_id: int, provenance: str) -> CommittedO
             resolver="summary",
             provenance=provenance,
             confidence=Confidence.EXACT,
+            leader_epoch={
+                int(p): int(entry["leader_epoch"])
+                for p, entry in document["partitions"].items()
+                if "leader_epoch" in entry
+            },
             lost=tuple(
                 OffsetRange(int(p), start, end)
                 for p, entry in document["partitions"].items()
