@@ -1,4 +1,4 @@
-"""The one file that speaks to librdkafka, and the one place its errors are translated.
+"""The one file that speaks to librdkafka.
 
 It offers what planning and draining need (describe a topic, list offsets, a
 consumer for exact ranges) and raises only this package's errors, always with
@@ -28,81 +28,18 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin import OffsetSpec as _OffsetSpec  # type: ignore[attr-defined]
 
 from hotset.deadline import Deadline
-from hotset.errors import (
-    HotsetError,
-    KafkaAccessError,
-    KafkaConfigError,
-    KafkaProtocolError,
-    KafkaUnavailableError,
-    LogTruncatedError,
-    OffsetOutOfRangeError,
-    TopicChangedError,
-    TopicNotFoundError,
-)
+from hotset.errors import HotsetError, KafkaConfigError, KafkaProtocolError, KafkaUnavailableError
 from hotset.offsets import Isolation, OffsetRange
 from hotset.properties import check_properties
+from hotset.translate import TRANSIENT, error_class, translate
 
 K = TypeVar("K")
 T = TypeVar("T")
 
 _PAUSE_S: Final = 0.05
 
-_CODES: Final[Mapping[type[HotsetError], tuple[str, ...]]] = {
-    TopicNotFoundError: ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"),
-    TopicChangedError: ("UNKNOWN_TOPIC_ID", "INCONSISTENT_TOPIC_ID"),
-    LogTruncatedError: ("_LOG_TRUNCATION",),
-    OffsetOutOfRangeError: ("OFFSET_OUT_OF_RANGE", "_AUTO_OFFSET_RESET", "_NO_OFFSET"),
-    KafkaAccessError: (
-        "CLUSTER_AUTHORIZATION_FAILED",
-        "GROUP_AUTHORIZATION_FAILED",
-        "SASL_AUTHENTICATION_FAILED",
-        "TOPIC_AUTHORIZATION_FAILED",
-        "UNSUPPORTED_SASL_MECHANISM",
-        "_AUTHENTICATION",
-        "_SSL",
-    ),
-    KafkaConfigError: ("_INVALID_ARG", "TOPIC_EXCEPTION"),
-    KafkaUnavailableError: (
-        "BROKER_NOT_AVAILABLE",
-        "COORDINATOR_LOAD_IN_PROGRESS",
-        "KAFKA_STORAGE_ERROR",
-        "LEADER_NOT_AVAILABLE",
-        "NETWORK_EXCEPTION",
-        "NOT_LEADER_FOR_PARTITION",
-        "OFFSET_NOT_AVAILABLE",
-        "REQUEST_TIMED_OUT",
-        "_ALL_BROKERS_DOWN",
-        "_RESOLVE",
-        "_TIMED_OUT",
-        "_TIMED_OUT_QUEUE",
-        "_TRANSPORT",
-    ),
-}
-_BY_CODE: Final = {getattr(KafkaError, name): cls for cls, names in _CODES.items() for name in names}
-
-_TRUNCATED: Final = "log truncation"
-
 LATEST: Final[Any] = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
 EARLIEST: Final[Any] = _OffsetSpec.earliest()  # type: ignore[no-untyped-call]
-
-PARTITION_EOF: Final[int] = KafkaError._PARTITION_EOF  # noqa: SLF001 - librdkafka names its own codes with a dash
-TRANSIENT: Final = frozenset(getattr(KafkaError, name) for name in _CODES[KafkaUnavailableError])
-
-
-def translate(error: KafkaError, *, doing: str) -> HotsetError:
-    """Return this package's error for one of librdkafka's.
-
-    Args:
-        error: What librdkafka reported.
-        doing: What was being done, to begin the message with.
-
-    Raises:
-        Nothing of its own.
-    """
-    cls = _BY_CODE.get(error.code(), KafkaProtocolError)
-    if cls is OffsetOutOfRangeError and _TRUNCATED in error.str():
-        cls = LogTruncatedError  # librdkafka gives both one code, since both would reset the offset
-    return cls(f"{doing} failed: {error.str()} ({error.name()})", kafka_error=error.name())
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +60,7 @@ class _LastError:
 
     def note(self, error: KafkaError) -> None:
         self.text = f"; last error: {error.str()}"
-        self.cls = _BY_CODE.get(error.code(), KafkaUnavailableError)
+        self.cls = error_class(error, KafkaUnavailableError)
 
 
 @dataclass(frozen=True, slots=True)

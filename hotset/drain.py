@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from hotset.client import PARTITION_EOF, TRANSIENT, KafkaClient, translate
+from hotset.client import KafkaClient
 from hotset.deadline import Deadline
 from hotset.errors import (
     HotReadTimeoutError,
@@ -25,6 +25,7 @@ from hotset.errors import (
     OffsetOutOfRangeError,
 )
 from hotset.offsets import Isolation, OffsetRange
+from hotset.translate import PARTITION_EOF, TRANSIENT, translate
 
 _POLL_RECORDS: Final = 1000
 _POLL_S: Final = 0.02

@@ -14,9 +14,10 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from hotset.client import PARTITION_EOF, TRANSIENT, KafkaClient, translate
+from hotset.client import KafkaClient
 from hotset.deadline import Deadline
 from hotset.offsets import Isolation, LogBounds, OffsetRange
+from hotset.translate import PARTITION_EOF, TRANSIENT, translate
 
 _POLL_S: Final = 0.1
 _KEPT: Final = 4096
