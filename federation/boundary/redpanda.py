@@ -25,7 +25,7 @@ from federation.boundary.translation_state import (
 )
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError, WriterUnavailableError
-from hotset import Deadline, KafkaClient
+from hotset import Deadline, Isolation, KafkaClient
 
 MARK: Final = "redpanda.commit-metadata"
 _PAUSES_S: Final = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -74,7 +74,7 @@ def resolve_redpanda(
         snapshot_id=pinned.snapshot_id,
         topic_id=None,
         next_offset=told.next_offset,
-        isolation=None,
+        isolation=Isolation.READ_COMMITTED,  # as its tests say: no aborted record gets into a table
         resolver="redpanda",
         provenance=f"translation state of snapshot {told.snapshot_id}, told by Redpanda at {address}",
         confidence=Confidence.EXACT,

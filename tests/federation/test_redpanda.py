@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from federation.boundary.redpanda import MARK
-from federation.errors import BoundaryUnknownError, WriterUnavailableError
+from federation.errors import BoundaryUnknownError, IsolationMismatchError, WriterUnavailableError
 from federation.table import FederatedTable
 from stack.redpanda import RedpandaProxy, reply
 from tests.builders import Lake, produce
@@ -58,6 +58,11 @@ def test_the_boundary_is_one_past_the_last_committed_offset(filled: Lake) -> Non
     assert [(r.start, r.end) for r in scan.cut.ranges] == [(6, 10)]
     assert scan.receipt.boundary is not None
     assert (scan.receipt.boundary["resolver"], scan.receipt.boundary["confidence"]) == ("redpanda", "exact")
+
+
+def test_a_table_of_redpanda_holds_committed_records_only(filled: Lake) -> None:
+    with pytest.raises(IsolationMismatchError, match="read_committed"):
+        filled.open(**{"kafka.isolation.level": "read_uncommitted"}).cut()
 
 
 def test_a_partition_without_an_offset_has_nothing_committed(lake: MakeLake, proxy: RedpandaProxy) -> None:

@@ -6,6 +6,7 @@ become an error that says so, within the time allowed.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from federation.boundary.translation_state import (
     parse_address,
     parse_states,
 )
+from federation.engine import Limits, run_query
 from federation.errors import BoundaryUnknownError, OptionError, WriterUnavailableError
 from stack.redpanda import RedpandaProxy, reply
 from tests.builders import Lake, produce
@@ -99,28 +101,49 @@ def test_a_server_that_answers_wrong_is_an_error(
     assert raised.value.retriable == (error is WriterUnavailableError)
 
 
-@kafka
-@pytest.mark.parametrize("what", ["headers", "body"])
-def test_a_server_that_drips_is_left_at_the_deadline(lake: MakeLake, proxy: RedpandaProxy, what: str) -> None:
-    made = lake(schema=ROW).having(redpandaUrl=proxy.url, planTimeoutMs="1000")
-    commit(made, 0, 1)
-
-    def drip(handler: BaseHTTPRequestHandler) -> None:
-        if what == "body":
-            handler.send_response(200)
-            handler.send_header("Content-Length", "100000")
-            handler.end_headers()
+def drip(handler: BaseHTTPRequestHandler) -> None:
+    with contextlib.suppress(OSError):
         for _ in range(600):
             handler.wfile.write(b" ")
             time.sleep(0.1)
 
-    proxy.answer_instead = drip
+
+def drip_body(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100000")
+    handler.end_headers()
+    drip(handler)
+
+
+@kafka
+@pytest.mark.parametrize("answer", [drip, drip_body])
+def test_a_server_that_drips_is_left_at_the_deadline(
+    lake: MakeLake, proxy: RedpandaProxy, answer: Answer
+) -> None:
+    made = lake(schema=ROW).having(redpandaUrl=proxy.url, planTimeoutMs="1000")
+    commit(made, 0, 1)
+    proxy.answer_instead = answer
     began_s = time.monotonic()
 
     with pytest.raises(WriterUnavailableError, match="in time"):
         made.open().cut()
 
     assert time.monotonic() - began_s < 30, "the server's pace decided"
+
+
+@kafka
+def test_a_statement_that_may_not_take_long_does_not_wait_for_a_server(
+    lake: MakeLake, proxy: RedpandaProxy
+) -> None:
+    made = lake(schema=ROW).having(redpandaUrl=proxy.url, planTimeoutMs="50000")
+    commit(made, 0, 1)
+    proxy.answer_instead = drip
+    began_s = time.monotonic()
+
+    with pytest.raises(WriterUnavailableError, match="in time"):
+        run_query(f"select * from {made.table}", {made.table: made.merged()}, Limits(timeout_ms=1000))
+
+    assert time.monotonic() - began_s < 30, "the plan's own limit decided"
 
 
 @kafka
