@@ -82,14 +82,15 @@ OPTIONS: Final = (
         "string",
         "auto",
         "Who knows what is committed; `auto` goes by what the snapshot shows.",
-        ("auto", "summary", "connect", "spark", "redpanda", "columns", "declared"),
+        ("auto", "summary", "connect", "spark", "flink", "redpanda", "columns", "declared"),
         may_be_table_property=True,
     ),
     Option(
         "checkpointLocation",
         "list",
         None,
-        "Checkpoint folders of the Spark streaming queries that fill the table.",
+        "Checkpoint folders of the Spark streaming queries, or checkpoint and savepoint folders of the Flink "
+        "jobs, that fill the table.",
         may_be_table_property=True,
     ),
     Option(

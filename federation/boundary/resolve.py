@@ -18,6 +18,7 @@ from federation.boundary.columns import resolve_columns
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.connect import PREFIX, resolve_connect
 from federation.boundary.declared import resolve_declared
+from federation.boundary.flink import JOB_ID, resolve_flink
 from federation.boundary.redpanda import MARK, resolve_redpanda
 from federation.boundary.spark_checkpoint import QUERY_ID, resolve_spark
 from federation.boundary.summary import PROPERTY, resolve_summary
@@ -50,6 +51,7 @@ RESOLVERS: Final = (
     Resolver("summary", "kafkaiceberg freeze", PROPERTY, resolve_summary),
     Resolver("spark", "Spark streaming", QUERY_ID, resolve_spark),
     Resolver("connect", "Kafka Connect", PREFIX, resolve_connect),
+    Resolver("flink", "Flink", JOB_ID, resolve_flink),
     Resolver("redpanda", "Redpanda", MARK, resolve_redpanda),
     Resolver("columns", "any writer that keeps Kafka columns", None, resolve_columns),
     Resolver("declared", "a writer you speak for", None, resolve_declared),

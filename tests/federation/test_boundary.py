@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
+from federation.boundary.flink import CHECKPOINT_ID, JOB_ID, OPERATOR_ID
 from federation.boundary.redpanda import MARK
 from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
 from federation.errors import BoundaryUnknownError
@@ -24,6 +25,7 @@ from stack.redpanda import RedpandaProxy
 from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
 from tests.exactness import assert_exact_at_every_snapshot
+from tests.federation.flink_encoder import SourceOperator, encode_metadata
 
 pytestmark = pytest.mark.kafka
 
@@ -74,6 +76,17 @@ def commit_with_spark_marks(lake: Lake, ends: dict[int, int]) -> None:
     append(lake, held(lake), ends, **{QUERY_ID: "the-query", EPOCH_ID: str(epoch)})
 
 
+def commit_with_flink_marks(lake: Lake, ends: dict[int, int]) -> None:
+    """What Flink's sink leaves; the checkpoint has the bytes of a real one."""
+    job = lake.directory / "checkpoints" / FLINK_JOB
+    number = len(list(job.glob("chk-*"))) + 1
+    source = SourceOperator([{(lake.topic, p): end} for p, end in ends.items()])
+    (job / f"chk-{number}").mkdir(parents=True)
+    (job / f"chk-{number}" / "_metadata").write_bytes(encode_metadata(number, [source], [FLINK_SINK]))
+    marks = {JOB_ID: FLINK_JOB, CHECKPOINT_ID: str(number), OPERATOR_ID: FLINK_SINK}
+    append(lake, held(lake), ends, **marks)
+
+
 def commit_and_declare(lake: Lake, ends: dict[int, int]) -> None:
     append(lake, held(lake), ends)
     snapshot = lake.load().current_snapshot()
@@ -101,6 +114,7 @@ def declared(lake: Lake, snapshot_id: int) -> str:
 
 
 COLUMNS = "partition=kafka_partition,offset=kafka_offset"
+FLINK_JOB, FLINK_SINK = "1f" * 16, "2e" * 16
 
 WRITERS = [
     Writer(
@@ -115,6 +129,11 @@ WRITERS = [
         lambda lake: {"checkpointLocation": str(lake.directory / "checkpoint")},
     ),
     Writer("redpanda", commit_with_redpanda, lambda _: {"redpandaUrl": redpanda().url}),
+    Writer(
+        "flink",
+        commit_with_flink_marks,
+        lambda lake: {"boundary": "flink", "checkpointLocation": str(lake.directory / "checkpoints")},
+    ),
     Writer("declared", commit_and_declare, lambda lake: {"boundary": "declared"}),
 ]
 
