@@ -6,6 +6,17 @@ and appends under a fence. It knows nothing of Kafka, offsets or engines.
 
 from coldset.absent import pin_absent
 from coldset.ancestry import adds_rows, is_complete, summary_value, walk_parents
+from coldset.bounds import (
+    HeldFile,
+    RowBounds,
+    column_id,
+    footer_bounds,
+    held_files,
+    leaf_of,
+    may_take_out_rows,
+    read_held,
+    removed_files,
+)
 from coldset.catalog import PinnedTable, load_table, open_catalog, pin
 from coldset.commit import COMMIT_ID, commit_append
 from coldset.errors import ColdsetError
@@ -17,17 +28,26 @@ __all__ = [
     "COMMIT_ID",
     "ColdTask",
     "ColdsetError",
+    "HeldFile",
     "PinnedTable",
+    "RowBounds",
     "adds_rows",
+    "column_id",
     "commit_append",
     "delete_files",
+    "footer_bounds",
+    "held_files",
     "is_complete",
+    "leaf_of",
     "load_table",
+    "may_take_out_rows",
     "open_catalog",
     "pin",
     "pin_absent",
     "plan_cold",
     "read_cold",
+    "read_held",
+    "removed_files",
     "summary_value",
     "walk_parents",
     "write_files",

@@ -21,7 +21,7 @@ from coldset.scan import ColdTask
 from coldset.schema import arrow_schema
 
 # What pyiceberg and Arrow raise for files that are missing, broken or not what the metadata says.
-_UNREADABLE: Final = (OSError, pa.ArrowException, ValueError, KeyError, NotImplementedError, ResolveError)
+UNREADABLE: Final = (OSError, pa.ArrowException, ValueError, KeyError, NotImplementedError, ResolveError)
 
 
 def read_cold(
@@ -58,7 +58,7 @@ def _scan(task: ColdTask, names: tuple[str, ...], io: FileIO) -> Iterator[pa.Rec
         scan = ArrowScan(task.metadata, io, projected, AlwaysTrue())
         try:
             yield from scan.to_record_batches([file])
-        except _UNREADABLE as exc:
+        except UNREADABLE as exc:
             raise ColdReadError(
                 f"file {file.file.file_path} of snapshot {task.snapshot_id} of table {task.identifier!r} "
                 f"could not be read: {type(exc).__name__}: {exc}; ask again: a new cut takes the newest one",

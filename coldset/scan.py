@@ -73,7 +73,7 @@ def plan_cold(pinned: PinnedTable, *, split_bytes: int) -> tuple[ColdTask, ...]:
     metadata = pinned.layout
     return tuple(
         ColdTask(pinned.identifier, pinned.snapshot.snapshot_id, metadata, pinned.schema, group)
-        for group in _group(_plan_files(pinned), split_bytes)
+        for group in _group(plan_files(pinned), split_bytes)
     )
 
 
@@ -81,7 +81,13 @@ _plans: OrderedDict[tuple[str, int], tuple[FileScanTask, ...]] = OrderedDict()
 _plans_lock = threading.Lock()
 
 
-def _plan_files(pinned: PinnedTable) -> tuple[FileScanTask, ...]:
+def plan_files(pinned: PinnedTable) -> tuple[FileScanTask, ...]:
+    """Return the data files of the pinned snapshot, which is not None, with their delete files.
+
+    Raises:
+        UnsupportedTableError: The snapshot has equality deletes.
+        ColdReadError: A manifest could not be read.
+    """
     assert pinned.snapshot is not None
     key = (pinned.uuid, pinned.snapshot.snapshot_id)
     with _plans_lock:

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 import pyarrow as pa
 
 from federation.ddl import parse_schema
 from federation.errors import OptionError
 from federation.options import check_options, integer_of, table_options, under, value_of
+from hotset.decode.position import FIELDS
 from hotset.offsets import Isolation
-
-KAFKA_FIELDS: Final = ("topic", "partition", "offset", "timestamp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,8 @@ class TableDefinition:
 
     Invariant: `topic` is None exactly if the table is read alone (`read=cold`), and
     `hot_schema` is one exactly if the topic is (`read=hot`).
-    Secrets in the properties are references.
+    Secrets in the properties are references. `kafka_columns` are those that an
+    option names; `recognises_columns` says whether known names count without one.
     """
 
     name: str
@@ -44,6 +43,8 @@ class TableDefinition:
     checkpoints: tuple[str, ...]
     redpanda_url: str | None
     kafka_columns: Mapping[str, str]
+    recognises_columns: bool
+    skips_tombstones: bool
     declared_offsets: str | None
     snapshot_id: int | None
     ref: str | None
@@ -113,6 +114,8 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         checkpoints=list_of(settled, "checkpointLocation") or (),
         redpanda_url=settled.get("redpandaUrl"),
         kafka_columns=_kafka_columns(settled),
+        recognises_columns="kafkaColumns" not in settled,
+        skips_tombstones=value_of(settled, "tombstones") == "skip",
         declared_offsets=settled.get("committedOffsets"),
         snapshot_id=integer_of(settled, "snapshot-id"),
         ref=settled.get("branch") or settled.get("tag"),
@@ -152,17 +155,20 @@ def _hot_schema(options: Mapping[str, str]) -> pa.Schema | None:
 
 
 def _kafka_columns(options: Mapping[str, str]) -> dict[str, str]:
-    named = {}
-    for part in list_of(options, "kafkaColumns") or ():
+    named: dict[str, str] = {}
+    given = list_of(options, "kafkaColumns") or ()
+    if given == ("none",):
+        return named
+    for part in given:
         field, _, column = part.partition("=")
-        if field not in KAFKA_FIELDS or not column:
+        if field not in FIELDS or not column:
             raise OptionError(
                 f"option 'kafkaColumns' has {part!r}, which is not of the form field=column with a field of "
-                f"{', '.join(KAFKA_FIELDS)}",
+                f"{', '.join(FIELDS)}",
                 option="kafkaColumns",
             )
         named[field] = column
-    if value_of(options, "boundary") == "columns" and not {"partition", "offset"} <= set(named):
+    if given and value_of(options, "boundary") == "columns" and not {"partition", "offset"} <= set(named):
         raise OptionError(
             "boundary=columns needs option 'kafkaColumns' with partition and offset", option="kafkaColumns"
         )

@@ -105,8 +105,18 @@ OPTIONS: Final = (
         "list",
         None,
         "Columns that hold where a record came from, such as "
-        "`partition=kafka_partition,offset=kafka_offset`; also "
-        "`topic` and `timestamp`. Hot rows get them too.",
+        "`partition=kafka_partition,offset=meta.offset`; also `topic`, `timestamp`, `timestamp_type`, "
+        "`key`, `headers` and `value`. Hot rows get them too. Known writers' columns need not be named; "
+        "`none` if what looks like them is not.",
+        may_be_table_property=True,
+    ),
+    Option(
+        "tombstones",
+        "string",
+        "fail",
+        "What a record without a value is: an error, or dropped as the table's writer drops it and counted "
+        "in the receipt.",
+        ("fail", "skip"),
         may_be_table_property=True,
     ),
     Option(

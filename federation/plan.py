@@ -11,9 +11,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from coldset import plan_cold
+from federation.boundary.layouts import layout_of
 from federation.errors import HotBudgetError, OptionError
 from federation.splits import ColdSplit, HotSplit
 from federation.take import TakenCut
+from hotset.decode.position import check_source
 from hotset.offsets import OffsetRange
 
 
@@ -48,8 +50,12 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
 
     Raises:
         HotBudgetError: The ranges span more offsets than `maxHotRecords`.
+        OptionError: The table's Kafka columns are not those that an option names.
+        UnsupportedFormatError: A wanted column is one that its writer fills with
+            what a record does not tell.
     """
     cut, definition = taken.cut, taken.definition
+    layout = layout_of(taken.pinned.arrow_schema, definition)
     limit = definition.max_hot_records
     if limit is not None and cut.hot_span > limit:
         raise HotBudgetError(
@@ -64,6 +70,10 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
         return ()
     bounds = () if taken.bounds is None else taken.bounds.partitions
     epochs = {found.partition: found.leader_epoch for found in bounds}
+    columns = {} if layout is None else layout.columns
+    for field in schema:
+        if field.name in columns:
+            check_source(field.name, columns[field.name], field.type)
     groups = [(part,) for r in ranges for part in divide(r, definition.max_records_per_split)]
     return tuple(
         HotSplit(
@@ -74,7 +84,8 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
             ranges=group,
             leader_epoch=epochs,
             value_format=definition.value_format,
-            kafka_columns=definition.kafka_columns,
+            kafka_columns=columns,
+            skips_tombstones=definition.skips_tombstones,
             schema=schema,
             kafka_properties=definition.kafka_properties,
             read_timeout_ms=definition.read_timeout_ms,

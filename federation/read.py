@@ -16,13 +16,13 @@ from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit, Split
 from hotset import Deadline, DrainLimits, connect, drain, require_topic_id
 from hotset.decode import decoder_for
-from hotset.decode.position import position_column
+from hotset.decode.position import fields_of, position_column
 
-NewestSeen = Callable[[int], None]
+Note = Callable[[int], None]
 Guard = Callable[[], None]
 
 
-def _ignore(_timestamp_ms: int) -> None:
+def _ignore(_number: int) -> None:
     """Takes no note."""
 
 
@@ -31,13 +31,14 @@ def _go_on() -> None:
 
 
 def read_split(
-    split: Split, newest_seen: NewestSeen = _ignore, *, guard: Guard = _go_on
+    split: Split, newest_seen: Note = _ignore, *, skipped: Note = _ignore, guard: Guard = _go_on
 ) -> Iterator[pa.RecordBatch]:
     """Yield a split's rows, all of them, or raise.
 
     Args:
         split: What to read.
         newest_seen: Told the newest record timestamp of each hot chunk (epoch milliseconds).
+        skipped: Told of each hot chunk how many tombstones were dropped from it.
         guard: Called often; what it raises ends the reading.
 
     Raises:
@@ -47,7 +48,7 @@ def read_split(
     """
     if isinstance(split, ColdSplit):
         return _read_cold(split, guard)
-    return _read_hot(split, newest_seen, guard)
+    return _read_hot(split, newest_seen, skipped, guard)
 
 
 def _read_cold(split: ColdSplit, guard: Guard) -> Iterator[pa.RecordBatch]:
@@ -56,14 +57,14 @@ def _read_cold(split: ColdSplit, guard: Guard) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _read_hot(split: HotSplit, newest_seen: NewestSeen, guard: Guard) -> Iterator[pa.RecordBatch]:
+def _read_hot(split: HotSplit, newest_seen: Note, skipped: Note, guard: Guard) -> Iterator[pa.RecordBatch]:
     client = connect(resolve(split.kafka_properties))
     decode = decoder_for(split.value_format)
     deadline = Deadline.after_ms(split.read_timeout_ms)
-    positions = set(split.kafka_columns.values())
-    values = pa.schema([field for field in split.schema if field.name not in positions])
+    values = pa.schema([field for field in split.schema if field.name not in split.kafka_columns])
     limits = DrainLimits(no_progress_ms=split.no_progress_timeout_ms)
-    for raw in drain(
+    told = set[str]().union(*(fields_of(split.kafka_columns.get(name)) for name in split.schema.names))
+    batches = drain(
         client,
         split.topic,
         split.ranges,
@@ -71,22 +72,33 @@ def _read_hot(split: HotSplit, newest_seen: NewestSeen, guard: Guard) -> Iterato
         deadline,
         limits,
         leader_epoch=split.leader_epoch,
+        has_keys="key" in told,
+        has_headers=not told.isdisjoint(("headers", "timestamp_type")),
         guard=guard,
-    ):
+    )
+    for raw in batches:
         newest_seen(pc.max(raw.column("timestamp_ms")).as_py())
-        yield _add_positions(decode(raw, values, topic=split.topic), raw, split)
+        kept = _without_tombstones(raw, skipped) if split.skips_tombstones else raw
+        yield _add_positions(decode(kept, values, topic=split.topic), kept, split)
     # Offsets of a topic that was recreated meanwhile mean other records.
     require_topic_id(client, split.topic, split.topic_id, deadline)
 
 
+def _without_tombstones(raw: pa.RecordBatch, skipped: Note) -> pa.RecordBatch:
+    values = raw.column("value")
+    if values.null_count == 0:
+        return raw
+    skipped(values.null_count)
+    return raw.filter(values.is_valid())
+
+
 def _add_positions(rows: pa.RecordBatch, raw: pa.RecordBatch, split: HotSplit) -> pa.RecordBatch:
-    if not split.kafka_columns:
+    if split.kafka_columns.keys().isdisjoint(split.schema.names):
         return rows
-    field_of = {column: field for field, column in split.kafka_columns.items()}
     arrays = [
-        position_column(raw, field_of[field.name], field.type, topic=split.topic)
-        if field.name in field_of
+        position_column(raw, split.kafka_columns[field.name], field.type, topic=split.topic)
+        if field.name in split.kafka_columns
         else rows.column(field.name)
         for field in split.schema
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=split.schema) if arrays else rows
+    return pa.RecordBatch.from_arrays(arrays, schema=split.schema)

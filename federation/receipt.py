@@ -38,6 +38,7 @@ class TableReceipt:
     Attributes:
         rows_hot, rows_cold: Rows read from each half, before the statement's own
             filters. `rows_cold` counts the snapshot once however often it was scanned.
+        rows_skipped: Hot records without a value that were dropped (`tombstones=skip`).
         as_of_ms: When the end offsets were asked for (epoch milliseconds, UTC).
         newest_record_ms: Newest timestamp among the hot records, if any.
         boundary: Where the boundary was found and how sure that is; None for a cut
@@ -55,6 +56,7 @@ class TableReceipt:
     partitions: tuple[PartitionReceipt, ...]
     rows_hot: int
     rows_cold: int
+    rows_skipped: int
     newest_record_ms: int | None
     boundary: Mapping[str, str] | None
     gaps: tuple[tuple[int, int, int], ...]
@@ -79,6 +81,7 @@ class TableReceipt:
             "as_of_ms": self.as_of_ms,
             "rows_hot": self.rows_hot,
             "rows_cold": self.rows_cold,
+            "rows_skipped": self.rows_skipped,
             "newest_record_ms": self.newest_record_ms,
             "newest_age_ms": self.newest_age_ms,
             "partitions": [
@@ -103,6 +106,7 @@ def build_receipt(
     *,
     rows_hot: int,
     rows_cold: int,
+    rows_skipped: int = 0,
     newest_record_ms: int | None,
     stages_ms: Mapping[str, float],
 ) -> TableReceipt:
@@ -131,6 +135,7 @@ def build_receipt(
         ),
         rows_hot=rows_hot,
         rows_cold=rows_cold,
+        rows_skipped=rows_skipped,
         newest_record_ms=newest_record_ms,
         boundary=None
         if taken.committed is None
@@ -161,6 +166,8 @@ def render_receipt(receipt: TableReceipt) -> str:
         lines.append(f"  partition {p.partition}: committed {p.committed}, hot [{p.start}, {p.end}){held}")
     if receipt.boundary is not None:
         lines.append(f"  boundary: {receipt.boundary['provenance']} ({receipt.boundary['confidence']})")
+    if receipt.rows_skipped:
+        lines.append(f"  skipped: {receipt.rows_skipped} hot records without a value")
     lines.extend(f"  gap accepted: partition {p} [{start}, {end})" for p, start, end in receipt.gaps)
     stages = ", ".join(f"{stage} {ms:.1f}" for stage, ms in receipt.stages_ms.items())
     lines.append(f"  milliseconds: {stages}")

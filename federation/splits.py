@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from coldset import ColdTask
+from hotset.decode.position import Source
 from hotset.offsets import Isolation, OffsetRange
 
 
@@ -19,7 +20,8 @@ from hotset.offsets import Isolation, OffsetRange
 class HotSplit:
     """Ranges of a topic, at most one per partition, to be read as rows.
 
-    Invariant: no range is empty.
+    Invariant: no range is empty. `kafka_columns` has what fills the columns that
+    hold coordinates of records, for all such columns of the table.
     """
 
     table: str
@@ -29,7 +31,8 @@ class HotSplit:
     ranges: tuple[OffsetRange, ...]
     leader_epoch: Mapping[int, int]
     value_format: str
-    kafka_columns: Mapping[str, str]
+    kafka_columns: Mapping[str, Source]
+    skips_tombstones: bool
     schema: pa.Schema = field(repr=False)
     kafka_properties: Mapping[str, str] = field(repr=False)
     read_timeout_ms: int

@@ -98,7 +98,7 @@ class Scan:
                 yield batch
         cold_s = time.monotonic()
         for hot in plan_hot(self.taken, self.schema, spread=False):
-            for batch in read_split(hot, meter.saw):
+            for batch in read_split(hot, meter.saw, skipped=meter.skip):
                 meter.rows += batch.num_rows
                 yield batch
         stages = {"cold": (cold_s - began_s) * 1000, "hot": (time.monotonic() - cold_s) * 1000}
@@ -106,6 +106,7 @@ class Scan:
             self.taken,
             rows_hot=meter.rows,
             rows_cold=rows_cold,
+            rows_skipped=meter.rows_skipped,
             newest_record_ms=meter.newest_record_ms,
             stages_ms=stages,
         )
@@ -124,6 +125,7 @@ class HotMeter:
     """Counts made while the hot half is read."""
 
     rows: int = 0
+    rows_skipped: int = 0
     newest_record_ms: int | None = None
 
     def saw(self, timestamp_ms: int) -> None:
@@ -134,6 +136,14 @@ class HotMeter:
         """
         if self.newest_record_ms is None or timestamp_ms > self.newest_record_ms:
             self.newest_record_ms = timestamp_ms
+
+    def skip(self, count: int) -> None:
+        """Take note of tombstones that were dropped.
+
+        Raises:
+            Nothing of its own.
+        """
+        self.rows_skipped += count
 
 
 def open_table(

@@ -38,7 +38,14 @@ RAW_SCHEMA: Final = pa.schema(
         pa.field("value", pa.binary()),
     ]
 )
-KEYED_SCHEMA: Final = RAW_SCHEMA.append(pa.field("key", pa.binary()))
+_KEY: Final = (pa.field("key", pa.binary()),)
+_HEADER: Final = pa.struct([pa.field("key", pa.string(), nullable=False), ("value", pa.binary())])
+_HEADERS: Final = (
+    # As the protocol numbers them: 0 for the producer's time, 1 for the broker's.
+    pa.field("timestamp_type", pa.int32()),
+    pa.field("headers", pa.list_(pa.field("element", _HEADER, nullable=False)), nullable=False),
+)
+KEYED_SCHEMA: Final = pa.schema([*RAW_SCHEMA, *_KEY])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +68,29 @@ class _Columns:
     """Records gathered so far, column by column."""
 
     has_keys: bool
+    has_headers: bool
     partition: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=list)
     timestamp_ms: list[int] = field(default_factory=list)
     value: list[bytes | None] = field(default_factory=list)
     key: list[bytes | None] = field(default_factory=list)
+    timestamp_type: list[int | None] = field(default_factory=list)
+    headers: list[list[dict[str, Any]]] = field(default_factory=list)
     value_bytes: int = 0
 
     def add(self, message: Any) -> None:
         value = message.value()
         self.partition.append(message.partition())
         self.offset.append(message.offset())
-        self.timestamp_ms.append(message.timestamp()[1])
+        kind, timestamp_ms = message.timestamp()
+        self.timestamp_ms.append(timestamp_ms)
         self.value.append(value)
         self.value_bytes += len(value) if value is not None else 0
         if self.has_keys:
             self.key.append(message.key())
+        if self.has_headers:
+            self.timestamp_type.append(kind - 1 if kind else None)
+            self.headers.append([{"key": k, "value": v} for k, v in message.headers() or ()])
 
     def take(self) -> pa.RecordBatch:
         arrays = [
@@ -85,11 +99,16 @@ class _Columns:
             pa.array(self.timestamp_ms, pa.int64()),
             pa.array(self.value, pa.binary()),
         ]
+        fields = [*RAW_SCHEMA]
         if self.has_keys:
             arrays.append(pa.array(self.key, pa.binary()))
-        schema = KEYED_SCHEMA if self.has_keys else RAW_SCHEMA
-        self.__init__(self.has_keys)  # type: ignore[misc]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+            fields.extend(_KEY)
+        if self.has_headers:
+            arrays.append(pa.array(self.timestamp_type, pa.int32()))
+            arrays.append(pa.array(self.headers, _HEADERS[1].type))
+            fields.extend(_HEADERS)
+        self.__init__(self.has_keys, self.has_headers)  # type: ignore[misc]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def drain(
@@ -102,6 +121,7 @@ def drain(
     *,
     has_keys: bool = False,
     leader_epoch: Mapping[int, int] = MappingProxyType({}),
+    has_headers: bool = False,
     guard: Callable[[], None] = lambda: None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the visible records of the ranges, each exactly once, as `RAW_SCHEMA` batches.
@@ -117,6 +137,7 @@ def drain(
         limits: Sizes of chunks, and the longest wait without progress.
         has_keys: Whether the batches have the records' keys too (`KEYED_SCHEMA`).
         leader_epoch: Partition to epoch of the leader when the ranges were planned, where known.
+        has_headers: Whether they also have headers and timestamp types.
         guard: Called often while waiting; what it raises ends the read.
 
     Raises:
@@ -132,7 +153,9 @@ def drain(
         return
     consumer = client.consume(topic, wanted, isolation, leader_epoch)
     try:
-        yield from _Drain(client, consumer, topic, wanted, deadline, limits).chunks(_Columns(has_keys), guard)
+        yield from _Drain(client, consumer, topic, wanted, deadline, limits).chunks(
+            _Columns(has_keys, has_headers), guard
+        )
     finally:
         consumer.close()
 

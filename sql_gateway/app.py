@@ -126,7 +126,7 @@ def _add_tables(app: Flask, tables: Mapping[str, Mapping[str, str]]) -> None:
     def show_freshness(name: str) -> Response:
         taken = take_cut(options(name))
         receipt = build_receipt(taken, rows_hot=0, rows_cold=0, newest_record_ms=None, stages_ms={}).to_dict()
-        for unread in ("rows_hot", "rows_cold", "newest_record_ms", "newest_age_ms"):
+        for unread in ("rows_hot", "rows_cold", "rows_skipped", "newest_record_ms", "newest_age_ms"):
             del receipt[unread]
         return jsonify({**receipt, "hot_span": taken.cut.hot_span})
 

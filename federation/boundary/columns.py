@@ -1,29 +1,47 @@
 """The boundary of a table whose rows carry their Kafka partition and offset.
 
 Any writer can be understood this way: per partition, the boundary is one past
-the largest offset in the snapshot. That alone proves nothing, since a writer
-may commit later records before earlier ones. So the offsets must be without
-holes, or what Kafka still holds in the holes must be invisible (control
-records, aborted transactions) or tombstones, which make no row. Holes that
-Kafka no longer holds cannot be proven either way, and the confidence says so.
-The file reads two columns of the snapshot, and the holes.
+the largest offset that the snapshot or an ancestor has held. That alone proves
+nothing, since a writer may commit later records before earlier ones. So the
+offsets must be without holes, or what Kafka still holds in the holes must make
+no row. Holes that Kafka no longer holds cannot be proven either way, and the
+confidence says so. This file only puts together what `held`, `history` and
+`holes` find.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from coldset import PinnedTable, plan_cold, read_cold
-from federation.boundary.committed import CommittedOffsets, Confidence
+from coldset import PinnedTable, column_id, held_files
+from federation.boundary.committed import CommittedOffsets
+from federation.boundary.held import Columns, Held, find_held
+from federation.boundary.history import Past, find_past
+from federation.boundary.holes import look_into
+from federation.boundary.layouts import KafkaLayout, layout_of
+from federation.boundary.spans import EMPTY, Spans, union
 from federation.definition import TableDefinition
-from federation.errors import BoundaryUnknownError
+from federation.errors import OptionError
 from federation.secrets import resolve
-from hotset import Deadline, KafkaClient, LogBounds, OffsetRange, drain, read_log_bounds
+from hotset import KafkaClient, OffsetRange
 
-_HOLES_READ = 1000
+_SNAPSHOTS_KEPT: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What the table says, whatever Kafka holds by now."""
+
+    held: Held
+    past: Past
+
+
+# A snapshot never changes, so what its files and its ancestors say stays true.
+_known: Final[OrderedDict[tuple[str, int, Columns], _Evidence]] = OrderedDict()
+_known_lock: Final = threading.Lock()
 
 
 def resolve_columns(
@@ -33,128 +51,91 @@ def resolve_columns(
 
     Args:
         pinned: The loaded table and snapshot.
-        definition: Settled options; `kafka_columns` names the two columns.
+        definition: Settled options; `kafka_columns` may name the columns.
         client: The cluster, to look into holes.
 
     Raises:
         BoundaryUnknownError: Kafka holds a visible record that the snapshot
-            passed over, or there are too many holes to look into.
+            passed over, or the columns do not tell, or too much would have to be read.
+        OptionError: The table has no Kafka columns, or more than one kind of them.
+        OffsetOverlapError: The table reaches past the readable end of the log.
         HotsetError, ColdsetError: The holes or the columns could not be read.
     """
-    offsets = _read_offsets(pinned, definition)
-    next_offset = {p: int(found[-1].as_py()) + 1 for p, found in offsets.items()}
-    holes = {p: find_holes(found) for p, found in offsets.items()}
-    confidence = Confidence.PROVEN
-    if any(holes.values()):
-        confidence = _look_into(holes, pinned, definition, client)
-    columns = definition.kafka_columns
+    layout = layout_of(pinned.arrow_schema, definition)
+    if layout is None or not {"partition", "offset"} <= set(layout.paths):
+        raise OptionError(
+            f"boundary=columns needs option 'kafkaColumns' with partition and offset, since table "
+            f"{pinned.identifier!r} has no Kafka columns by a known name",
+            option="kafkaColumns",
+        )
+    evidence = _read_evidence(pinned, layout, definition)
+    held, past = evidence.held, evidence.past
+    committed = _together(held, past)
+    holes = {p: found.holes() for p, found in committed.items()}
+    lost = () if past.floor is None else past.floor.lost
+    if definition.accepts_gaps:
+        late = tuple(_leading(holes))
+        holes = {p: found.within(committed[p].first, found.top) for p, found in holes.items()}
+        lost = (*lost, *late)
+    confidence, looked = look_into(holes, pinned, definition, client)
     return CommittedOffsets(
         snapshot_id=pinned.snapshot_id,
-        topic_id=None,
-        next_offset=next_offset,
-        isolation=None,
+        topic_id=None if past.floor is None else past.floor.topic_id,
+        next_offset={p: found.top for p, found in committed.items()},
+        isolation=None if past.floor is None else past.floor.isolation,
         resolver="columns",
-        provenance=f"the largest {columns['offset']} per {columns['partition']}, and what lies between",
+        provenance=_provenance(layout, held),
         confidence=confidence,
+        lost=lost,
+        looked=(*_said(layout, held), *past.looked, looked),
     )
 
 
-def find_holes(offsets: pa.Array) -> list[tuple[int, int]]:
-    """Return the ranges `[start, end)` between 0 and the largest offset that are missing.
-
-    Args:
-        offsets: Distinct offsets of one partition, rising.
-
-    Raises:
-        Nothing of its own.
-    """
-    first = offsets[0].as_py()
-    holes = [(0, first)] if first else []
-    if len(offsets) > 1:
-        before, after = offsets.slice(0, len(offsets) - 1), offsets.slice(1)
-        is_apart = pc.greater(pc.subtract(after, before), 1)
-        starts = pc.add(before.filter(is_apart), 1).to_pylist()
-        holes.extend(zip(starts, after.filter(is_apart).to_pylist(), strict=True))
-    return holes
-
-
-def _read_offsets(pinned: PinnedTable, definition: TableDefinition) -> dict[int, pa.Array]:
-    names = (definition.kafka_columns["partition"], definition.kafka_columns["offset"])
+def _read_evidence(pinned: PinnedTable, layout: KafkaLayout, definition: TableDefinition) -> _Evidence:
+    fields = [field for field in ("partition", "offset", "topic") if field in layout.paths]
+    columns = Columns(
+        tuple(column_id(pinned, layout.paths[field]) for field in fields),
+        definition.topic if "topic" in fields else None,
+    )
+    assert pinned.snapshot is not None
+    key = (pinned.uuid, pinned.snapshot.snapshot_id, columns)
+    with _known_lock:
+        if key in _known:
+            _known.move_to_end(key)
+            return _known[key]
     properties = resolve(definition.catalog_properties)
-    batches = [
-        batch
-        for task in plan_cold(pinned, split_bytes=definition.split_bytes)
-        for batch in read_cold(task, names, properties)
+    held = find_held(pinned, held_files(pinned, columns.ids), columns, properties)
+    found = _Evidence(held, find_past(pinned, held, columns, properties))
+    with _known_lock:
+        _known[key] = found
+        while len(_known) > _SNAPSHOTS_KEPT:
+            _known.popitem(last=False)
+    return found
+
+
+def _together(held: Held, past: Past) -> dict[int, Spans]:
+    partitions = sorted({*held.spans, *past.spans})
+    both = {p: union([held.spans.get(p, EMPTY), past.spans.get(p, EMPTY)]) for p in partitions}
+    return {p: found for p, found in both.items() if not found.is_empty}
+
+
+def _leading(holes: dict[int, Spans]) -> list[OffsetRange]:
+    return [
+        OffsetRange(p, 0, next(iter(found))[1])
+        for p, found in holes.items()
+        if not found.is_empty and found.first == 0
     ]
-    if not batches:
-        return {}
-    table = pa.Table.from_batches(batches).rename_columns(["partition", "offset"])
-    if table["partition"].null_count or table["offset"].null_count:
-        raise BoundaryUnknownError(
-            f"snapshot {pinned.snapshot_id} of table {pinned.identifier!r} has rows without "
-            f"{names[0]} or {names[1]}, "
-            "so these columns do not tell its boundary",
-            table=pinned.identifier,
-        )
-    return {
-        partition.as_py(): pc.unique(table.filter(pc.equal(table["partition"], partition))["offset"].sort())
-        for partition in pc.unique(table["partition"])
-    }
 
 
-def _look_into(
-    holes: Mapping[int, list[tuple[int, int]]],
-    pinned: PinnedTable,
-    definition: TableDefinition,
-    client: KafkaClient,
-) -> Confidence:
-    count = sum(len(found) for found in holes.values())
-    if count > _HOLES_READ:
-        raise BoundaryUnknownError(
-            f"the offsets in snapshot {pinned.snapshot_id} of table {pinned.identifier!r} have "
-            f"{count} holes, more "
-            f"than the {_HOLES_READ} that are looked into; let the writer record its boundary instead",
-            table=pinned.identifier,
-        )
-    assert definition.topic is not None
-    deadline = Deadline.after_ms(definition.plan_timeout_ms)
-    bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
-    confidence = Confidence.PROVEN
-    for partition, ranges in holes.items():
-        log_start = _log_start(bounds, partition)
-        for start, end in ranges:
-            if start < log_start:
-                confidence = Confidence.ESTIMATED
-            if end > log_start:
-                hole = OffsetRange(partition, max(start, log_start), end)
-                _require_invisible(hole, pinned, definition, client, deadline)
-    return confidence
+def _provenance(layout: KafkaLayout, held: Held) -> str:
+    sources = ", ".join(f"{count} by {source}" for source, count in sorted(held.sources.items()))
+    offset, partition = (".".join(layout.paths[field]) for field in ("offset", "partition"))
+    return f"the largest {offset} per {partition}, and what lies between, of data files: {sources or 'none'}"
 
 
-def _require_invisible(
-    hole: OffsetRange,
-    pinned: PinnedTable,
-    definition: TableDefinition,
-    client: KafkaClient,
-    deadline: Deadline,
-) -> None:
-    assert definition.topic is not None
-    for raw in drain(client, definition.topic, (hole,), definition.isolation, deadline):
-        missed = raw.filter(raw.column("value").is_valid())
-        if missed.num_rows:
-            raise BoundaryUnknownError(
-                f"snapshot {pinned.snapshot_id} of table {pinned.identifier!r} holds later records of "
-                "partition "
-                f"{hole.partition}, but not the record at offset {missed.column('offset')[0]}: its "
-                "writer passed it "
-                "over, or has not committed it yet, so no single boundary is right",
-                table=pinned.identifier,
-                partition=hole.partition,
-            )
-
-
-def _log_start(bounds: LogBounds, partition: int) -> int:
-    for found in bounds.partitions:
-        if found.partition == partition:
-            return found.log_start
-    return 0
+def _said(layout: KafkaLayout, held: Held) -> tuple[str, ...]:
+    named = ", ".join(f"{field}={'.'.join(path)}" for field, path in layout.paths.items())
+    said: tuple[str, ...] = (f"Kafka columns ({layout.name}): {named}",)
+    if held.repeated > 0:
+        said = (*said, f"{held.repeated} rows have an offset that another row has, too")
+    return said

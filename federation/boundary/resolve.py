@@ -19,6 +19,7 @@ from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.connect import PREFIX, resolve_connect
 from federation.boundary.declared import resolve_declared
 from federation.boundary.flink import JOB_ID, resolve_flink
+from federation.boundary.layouts import has_coordinates
 from federation.boundary.redpanda import MARK, resolve_redpanda
 from federation.boundary.spark_checkpoint import QUERY_ID, resolve_spark
 from federation.boundary.summary import PROPERTY, resolve_summary
@@ -116,8 +117,7 @@ def _resolve_by_marks(
         return replace(found, looked=("option committedOffsets, which goes before all else",))
     marked, looked = recognise(pinned)
     tried: BoundaryUnknownError | None = None
-    has_columns = {"partition", "offset"} <= set(definition.kafka_columns)
-    columns = _BY_NAME["columns"] if has_columns else None
+    columns = _BY_NAME["columns"] if has_coordinates(pinned.arrow_schema, definition) else None
     for resolver in (marked, columns):
         if resolver is None:
             continue
@@ -129,7 +129,7 @@ def _resolve_by_marks(
         else:
             return replace(found, looked=(*looked, *found.looked))
     if columns is None:
-        looked = (*looked, "option kafkaColumns: not set")
+        looked = (*looked, "Kafka columns: none by a known name, and option kafkaColumns names none")
     # What may be known a moment later is an error of that kind.
     kind = BoundaryUnknownError if tried is None else type(tried)
     raise kind(

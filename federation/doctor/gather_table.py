@@ -13,15 +13,17 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coldset import ColdsetError, PinnedTable, is_complete, plan_cold, read_cold, walk_parents
+from coldset import ColdsetError, PinnedTable, is_complete, leaf_of, plan_cold, read_cold, walk_parents
 from coldset.errors import UnsupportedTableError
 from coldset.expiry import kept_until_ms
 from coldset.manifests import FileReference, list_files
 from federation.boundary import PIN_TAG
+from federation.boundary.layouts import KafkaLayout, layout_of
 from federation.boundary.resolve import RESOLVERS
 from federation.definition import TableDefinition
 from federation.doctor.facts import Ancestor, History, Missing, Positions
 from federation.doctor.spans import Spans, join, spans_of
+from federation.errors import OptionError
 from federation.secrets import resolve
 
 # Ranges of one partition that are gathered before they are joined, and of all that are kept.
@@ -91,16 +93,16 @@ def gather_positions(pinned: PinnedTable, definition: TableDefinition) -> Positi
     Raises:
         Nothing of its own: what cannot be read is `Missing`.
     """
-    columns = definition.kafka_columns
-    if not {"partition", "offset"} <= set(columns):
-        return Missing(
-            "the table names no columns with Kafka's partition and offset; set option kafkaColumns, if it "
-            "has them",
-            is_failure=False,
-        )
     tally = _Tally()
     try:
-        for batch in _read(pinned, definition):
+        layout = layout_of(pinned.arrow_schema, definition)
+        if layout is None or not {"partition", "offset"} <= set(layout.paths):
+            return Missing(
+                "the table names no columns with Kafka's partition and offset; set option kafkaColumns, if "
+                "it has them",
+                is_failure=False,
+            )
+        for batch in _read(pinned, definition, layout):
             tally.add(batch)
             if tally.ranges > _KEPT:
                 return Missing(
@@ -108,7 +110,7 @@ def gather_positions(pinned: PinnedTable, definition: TableDefinition) -> Positi
                     "kept in memory",
                     is_failure=True,
                 )
-    except ColdsetError as exc:
+    except (ColdsetError, OptionError) as exc:
         return Missing(str(exc), is_failure=True)
     return tally.total()
 
@@ -120,13 +122,15 @@ def _mark_of(summary: dict[str, str]) -> str | None:
     return None
 
 
-def _read(pinned: PinnedTable, definition: TableDefinition) -> Iterator[pa.RecordBatch]:
-    columns = definition.kafka_columns
-    names = [columns["partition"], columns["offset"], *([columns["topic"]] if "topic" in columns else [])]
+def _read(pinned: PinnedTable, definition: TableDefinition, layout: KafkaLayout) -> Iterator[pa.RecordBatch]:
+    fields = [field for field in ("partition", "offset", "topic") if field in layout.paths]
+    names = list(dict.fromkeys(layout.paths[field][0] for field in fields))
     properties = resolve(definition.catalog_properties)
     for task in plan_cold(pinned, split_bytes=definition.split_bytes):
-        for batch in read_cold(task, tuple(names), properties):
-            if "topic" not in columns:
+        for found in read_cold(task, tuple(names), properties):
+            arrays = [leaf_of(found, layout.paths[field]) for field in fields]
+            batch = pa.RecordBatch.from_arrays(arrays, names=fields)
+            if "topic" not in layout.paths:
                 yield batch
             else:
                 # Several topics may fill one table; their offsets have nothing to do with each other.

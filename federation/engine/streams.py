@@ -61,6 +61,7 @@ class TableStreams:
             self.taken,
             rows_hot=self._meter.rows,
             rows_cold=self._rows_cold,
+            rows_skipped=self._meter.rows_skipped,
             newest_record_ms=self._meter.newest_record_ms,
             stages_ms=self._stages_ms,
         )
@@ -88,7 +89,7 @@ class TableStreams:
         wanted = answer_schema(self.taken, self.columns)
         batches = []
         for split in plan_hot(self.taken, wanted, spread=False):
-            for batch in read_split(split, self._meter.saw, guard=self._guard):
+            for batch in read_split(split, self._meter.saw, skipped=self._meter.skip, guard=self._guard):
                 self._meter.rows += batch.num_rows
                 batches.append(batch)
         self._stages_ms["hot"] = (time.monotonic() - began_s) * 1000

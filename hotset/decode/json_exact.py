@@ -88,7 +88,9 @@ def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parse(value: bytes | None) -> dict[str, Any]:
     if value is None:
-        raise _MisfitError("its value is null (a tombstone), and the table has no rule for deletes")
+        raise _MisfitError(
+            "its value is null (a tombstone); set tombstones=skip if the table's writer drops such records"
+        )
     try:
         record = json.loads(
             value.decode(), parse_float=Decimal, parse_int=_parse_int, object_pairs_hook=_first_wins

@@ -1,0 +1,294 @@
+"""What metadata says of a few columns of each data file, and those columns themselves.
+
+Manifests and Parquet footers hold bounds and counts that can answer without any
+row being read. All of it is about files as they were written: rows that delete
+files hide are still in them, because the question is what a writer has ever put
+into the table. The file does not know what the columns mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io import load_file_io
+from pyiceberg.io.pyarrow import ArrowScan
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntryStatus
+from pyiceberg.schema import prune_columns
+from pyiceberg.table import FileScanTask
+from pyiceberg.table.snapshots import Operation, Snapshot
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
+
+from coldset.ancestry import summary_value
+from coldset.catalog import PinnedTable
+from coldset.errors import ColdReadError
+from coldset.read import UNREADABLE
+from coldset.scan import plan_files
+
+Value = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class RowBounds:
+    """What metadata says of some rows of a file.
+
+    Attributes:
+        rows: How many there are.
+        low, high: For each column asked for, a value that none is below and one
+            that none is above; None if that is not known, or if a value is null.
+    """
+
+    rows: int
+    low: tuple[Value | None, ...]
+    high: tuple[Value | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFile:
+    """One data file of a snapshot, as it was written.
+
+    Attributes:
+        path: Where it is; files never change, so it is their identity.
+        bounds: What the manifest says of the columns asked for.
+        columns: The ids of these columns.
+    """
+
+    path: str
+    bounds: RowBounds
+    columns: tuple[int, ...]
+    file: DataFile = field(repr=False)
+
+
+def column_id(pinned: PinnedTable, path: Sequence[str]) -> int:
+    """Return the id of a column, or of a field in columns that are structs.
+
+    Raises:
+        KeyError: There is none.
+    """
+    fields: Sequence[NestedField] = pinned.schema.fields
+    found: NestedField | None = None
+    for name in path:
+        found = next((each for each in fields if each.name == name), None)
+        if found is None:
+            raise KeyError(".".join(path))
+        fields = found.field_type.fields if isinstance(found.field_type, StructType) else ()
+    assert found is not None
+    return found.field_id
+
+
+def held_files(pinned: PinnedTable, columns: Sequence[int]) -> tuple[HeldFile, ...]:
+    """Return the data files of the pinned snapshot with what its manifests say of some columns.
+
+    Raises:
+        UnsupportedTableError, ColdReadError: The snapshot cannot be planned.
+    """
+    if pinned.snapshot is None:
+        return ()
+    return tuple(_held(pinned, task.file, tuple(columns)) for task in plan_files(pinned))
+
+
+def removed_files(pinned: PinnedTable, snapshot: Snapshot, columns: Sequence[int]) -> tuple[HeldFile, ...]:
+    """Return the data files that one snapshot of the table has taken out.
+
+    Raises:
+        ColdReadError: A manifest could not be read.
+    """
+    try:
+        found: list[HeldFile] = []
+        for manifest in snapshot.manifests(pinned.table.io):
+            is_its_own = manifest.added_snapshot_id == snapshot.snapshot_id
+            if manifest.content is not ManifestContent.DATA or not is_its_own:
+                continue
+            entries = manifest.fetch_manifest_entry(pinned.table.io, discard_deleted=False)
+            found.extend(
+                _held(pinned, entry.data_file, tuple(columns))
+                for entry in entries
+                if entry.status is ManifestEntryStatus.DELETED
+            )
+    except Exception as exc:
+        # A damaged Avro file makes its reader stumble in any way there is.
+        raise _no_manifest(pinned, snapshot, f"could not be read: {type(exc).__name__}: {exc}") from exc
+    said = summary_value(snapshot, "deleted-data-files") or "0"
+    if said.isdecimal() and len(found) < int(said):
+        # One that was cut off between two blocks reads as a shorter one.
+        raise _no_manifest(pinned, snapshot, f"lists {len(found)} of {said} files that were taken out")
+    return tuple(found)
+
+
+def may_take_out_rows(snapshot: Snapshot) -> bool:
+    """Return whether the summary leaves room for rows that this snapshot has removed from data files.
+
+    A compaction that wrote as many rows as it took away has removed none. Rows
+    that only a delete file hides are still in their data file.
+
+    Raises:
+        Nothing of its own.
+    """
+    summary = snapshot.summary
+    if summary is None:
+        return True
+    if summary.operation is Operation.APPEND:
+        return False
+    said = summary.additional_properties
+    if said.get("deleted-data-files", "0") == "0":
+        return False
+    is_rewrite = summary.operation is Operation.REPLACE
+    return not (is_rewrite and said.get("deleted-records", "") == said.get("added-records"))
+
+
+def footer_bounds(
+    pinned: PinnedTable, held: HeldFile, io_properties: Mapping[str, str]
+) -> tuple[RowBounds, ...] | None:
+    """Return what a Parquet file's footer says of each of its row groups; None if there is no such footer.
+
+    Raises:
+        ColdReadError: The file is missing or broken.
+    """
+    if str(held.file.file_format).rpartition(".")[2].lower() != "parquet":
+        return None
+    io = load_file_io(dict(io_properties), pinned.table.location())
+    try:
+        with io.new_input(held.path).open() as stream:
+            metadata = pq.read_metadata(stream)
+    except UNREADABLE as exc:
+        raise _unreadable(pinned, held, exc) from exc
+    paths = dict(_paths(metadata.schema.to_arrow_schema(), ""))
+    leaves = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+    constants = _constants(pinned, held.file)
+    found = []
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        sides = [
+            (constants[each], constants[each])
+            if each in constants
+            else _group_side(group, leaves.get(paths.get(each, "")))
+            for each in held.columns
+        ]
+        found.append(RowBounds(group.num_rows, tuple(s[0] for s in sides), tuple(s[1] for s in sides)))
+    return tuple(found)
+
+
+def read_held(
+    pinned: PinnedTable, held: HeldFile, io_properties: Mapping[str, str]
+) -> Iterator[tuple[pa.Array, ...]]:
+    """Yield the columns asked for, batch by batch, of all rows that were written into the file.
+
+    Raises:
+        ColdReadError: The file is missing, broken or not what the table says.
+    """
+    wanted = prune_columns(pinned.schema, set(held.columns))
+    paths = {each: path for path, each in _ids(wanted.fields, ())}
+    io = load_file_io(dict(io_properties), pinned.table.location())
+    try:
+        scan = ArrowScan(pinned.layout, io, wanted, AlwaysTrue())
+        for batch in scan.to_record_batches([FileScanTask(held.file)]):
+            yield tuple(leaf_of(batch, paths[each]) for each in held.columns)
+    except UNREADABLE as exc:
+        raise _unreadable(pinned, held, exc) from exc
+
+
+_WHOLE: Final = (IntegerType, LongType)
+
+
+def _held(pinned: PinnedTable, file: DataFile, columns: tuple[int, ...]) -> HeldFile:
+    constants = _constants(pinned, file)
+    sides = [
+        (constants[each], constants[each]) if each in constants else _file_side(pinned, file, each)
+        for each in columns
+    ]
+    bounds = RowBounds(file.record_count, tuple(s[0] for s in sides), tuple(s[1] for s in sides))
+    return HeldFile(file.file_path, bounds, columns, file)
+
+
+def _file_side(pinned: PinnedTable, file: DataFile, column: int) -> tuple[Value | None, Value | None]:
+    low, high = (file.lower_bounds or {}).get(column), (file.upper_bounds or {}).get(column)
+    if low is None or high is None or (file.null_value_counts or {}).get(column) != 0:
+        return None, None
+    kind = pinned.schema.find_type(column)
+    if isinstance(kind, _WHOLE):
+        # Four bytes where the column was an int when the file was written, eight where a long.
+        return int.from_bytes(low, "little", signed=True), int.from_bytes(high, "little", signed=True)
+    if isinstance(kind, StringType):
+        try:
+            return low.decode(), high.decode()
+        except UnicodeDecodeError:
+            return None, None
+    return None, None
+
+
+def _constants(pinned: PinnedTable, file: DataFile) -> dict[int, Value]:
+    # A table partitioned by a column's own value has that value for every row of a file.
+    spec = pinned.table.specs()[file.spec_id]
+    return {
+        part.source_id: file.partition[position]
+        for position, part in enumerate(spec.fields)
+        if isinstance(part.transform, IdentityTransform) and isinstance(file.partition[position], int | str)
+    }
+
+
+def _group_side(group: Any, leaf: int | None) -> tuple[Value | None, Value | None]:
+    statistics = None if leaf is None else group.column(leaf).statistics
+    if (
+        statistics is None
+        or not statistics.has_min_max
+        or not statistics.has_null_count
+        or statistics.null_count != 0
+    ):
+        return None, None
+    low, high = statistics.min, statistics.max
+    is_plain = isinstance(low, int | str) and isinstance(high, int | str)
+    return (low, high) if is_plain else (None, None)
+
+
+def _paths(fields: Any, prefix: str) -> Iterator[tuple[int, str]]:
+    for each in fields:
+        known = (each.metadata or {}).get(b"PARQUET:field_id")
+        if known is not None:
+            yield int(known), prefix + each.name
+        if pa.types.is_struct(each.type):
+            yield from _paths(each.type, f"{prefix}{each.name}.")
+
+
+def _ids(fields: Sequence[NestedField], prefix: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+    for each in fields:
+        path = (*prefix, each.name)
+        yield path, each.field_id
+        if isinstance(each.field_type, StructType):
+            yield from _ids(each.field_type.fields, path)
+
+
+def leaf_of(batch: pa.RecordBatch, path: Sequence[str]) -> pa.Array:
+    """Return a column of a batch, or a field in columns that are structs.
+
+    Raises:
+        KeyError: There is none.
+    """
+    found = batch.column(path[0])
+    for name in path[1:]:
+        found = pc.struct_field(found, name)
+    return found
+
+
+def _no_manifest(pinned: PinnedTable, snapshot: Snapshot, what: str) -> ColdReadError:
+    return ColdReadError(
+        f"a manifest of snapshot {snapshot.snapshot_id} of table {pinned.identifier!r} {what}; ask again, or "
+        "restore it",
+        table=pinned.identifier,
+        snapshot_id=snapshot.snapshot_id,
+    )
+
+
+def _unreadable(pinned: PinnedTable, held: HeldFile, exc: Exception) -> ColdReadError:
+    return ColdReadError(
+        f"file {held.path} of table {pinned.identifier!r} could not be read: {type(exc).__name__}: {exc}; "
+        "ask again: a new cut takes the newest one",
+        table=pinned.identifier,
+        snapshot_id=pinned.snapshot_id,
+        file=held.path,
+    )
