@@ -79,12 +79,13 @@ KINDS: Final = (
         "HOLES",
         "error, warning, info",
         "Records that lie below the boundary and are not in the table are in no answer.",
-        "What the table does not hold, from its first offset to its boundary, is looked up in Kafka: visible "
-        "records with a value are an error, holes whose records Kafka has already removed a warning, and "
-        "offsets of control records, aborted transactions, tombstones and compaction an information. If "
-        "a snapshot of the history deleted rows, missing visible records are a warning only, since they may "
-        "have been deleted on purpose. Kafka is read in a window below the boundary and in the first "
-        "holes before it, at most `--look-back` offsets per partition.",
+        "What the table does not hold, from its first offset to its boundary, is looked up in Kafka. Visible "
+        "records with a value are an error. Offsets of control records, aborted transactions, tombstones and "
+        "compaction are an information. What Kafka has already removed cannot be told any more: an "
+        "information, if no hole is longer than those that Kafka explains, else a warning. If a snapshot of "
+        "the history deleted rows, missing visible records are a warning only, since they may have been "
+        "deleted on purpose. Kafka is read in a window below the boundary and in the first holes before it, "
+        "at most `--look-back` offsets per partition.",
         "An error: the writer lost the records, skipped them, or has not committed them yet. Look into its "
         "log and its dead letters. If it still holds them back, they come with a later commit, and until "
         "then no boundary is right. If they are lost, copy them from the topic into the table while Kafka "
@@ -184,11 +185,11 @@ KINDS: Final = (
     ),
     Kind(
         "WRITER_STARTED_LATE",
-        "error, warning",
+        "error, warning, info",
         "The beginning of the topic is not in the table, and not in the hot half either.",
         "The smallest offset per partition is above 0. An error if Kafka still shows records with a value "
-        "there; a warning if they are gone from the log, so that nobody can tell any more, or if a snapshot "
-        "of the history deleted rows.",
+        "there, or a warning if a snapshot of the history deleted rows; an information if what was there is "
+        "gone from the log, so that nobody can tell any more.",
         "The writer began at `latest`, or after retention had removed the beginning. If the beginning is "
         "wanted and Kafka still has it, load it once into the table. If rows are deleted by age on purpose, "
         "nothing.",

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from federation.doctor.facts import Facts, LogFacts, RecordFacts, have
 from federation.doctor.findings import Finding, Severity, Unchecked
-from federation.doctor.spans import EMPTY, Spans, spans_between
+from federation.doctor.spans import EMPTY, Spans, join, spans_between
 from hotset import Isolation
 
 _SHOWN: Final = 20
@@ -30,6 +30,11 @@ class _Holes:
     no_record: Spans
     gone: Spans
     not_looked: Spans
+
+    @property
+    def harmless(self) -> int:
+        """Number of offsets of the longest hole that Kafka explains."""
+        return join([self.tombstones, self.aborted, self.no_record])[0].largest
 
     @property
     def is_any(self) -> bool:
@@ -70,7 +75,9 @@ def check_holes(facts: Facts) -> Iterator[Finding | Unchecked]:
         severity = Severity.WARNING if facts.history.has_deletes else Severity.ERROR
         message = f"the table lacks {_count(visible)} records that Kafka shows: {_shown(visible)}"
     elif gone:
-        severity = Severity.WARNING
+        # Transactions leave holes in any healthy table; a longer one than they leave now is another matter.
+        is_usual = max(s.largest for s in gone.values()) <= max(found.harmless for found in holes.values())
+        severity = Severity.INFO if is_usual else Severity.WARNING
         message = f"the table lacks {_count(gone)} offsets that Kafka has already removed: {_shown(gone)}"
     else:
         severity = Severity.INFO
@@ -116,12 +123,14 @@ def check_start(facts: Facts) -> Iterator[Finding | Unchecked]:
     if not late:
         return
     visible = {p: found.visible for p, found in late.items() if found.visible.ranges}
-    is_error = bool(visible) and not facts.history.has_deletes
+    severity = Severity.INFO
+    if visible:
+        severity = Severity.WARNING if facts.history.has_deletes else Severity.ERROR
     firsts = ", ".join(f"partition {p} at {held[p].first}" for p in late)
     shown = f"Kafka still shows {_count(visible)} records before" if visible else "what was before is gone"
     yield Finding(
         "WRITER_STARTED_LATE",
-        Severity.ERROR if is_error else Severity.WARNING,
+        severity,
         f"the table begins in {firsts}, and {shown}",
         {
             "partitions": [

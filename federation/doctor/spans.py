@@ -36,6 +36,11 @@ class Spans:
         return len(self.starts)
 
     @property
+    def largest(self) -> int:
+        """Number of offsets of the longest range; 0 for the empty set."""
+        return int(pc.max(pc.subtract(self.ends, self.starts)).as_py() or 0)
+
+    @property
     def first(self) -> int:
         """The smallest offset of a set that is not empty."""
         return int(self.starts[0].as_py())

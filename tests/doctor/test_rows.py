@@ -70,6 +70,19 @@ def test_holes_that_the_log_no_longer_covers_are_a_warning(lake: MakeLake) -> No
     assert finding.facts["partitions"][0]["gone"]["ranges"] == [[3, 5]]
 
 
+def test_holes_no_longer_than_transactions_leave_are_only_told(lake: MakeLake) -> None:
+    made = lake(schema=ROWS, partitions=1)
+    for _ in range(3):
+        send_in_transaction(made, 2, commits=True)
+    put(made, [0, 1, 3, 4, 6, 7], **mark(made, {0: 9}))
+    delete_records(made.bootstrap, made.topic, {0: 6})
+
+    finding = found(look(made), "HOLES")
+
+    assert finding.severity is Severity.INFO
+    assert finding.facts["partitions"][0]["gone"]["ranges"] == [[2, 3], [5, 6]]
+
+
 def test_deleted_rows_make_missing_records_a_warning(lake: MakeLake) -> None:
     made = lake(schema=ROWS, partitions=1)
     send(made, 10)
@@ -119,7 +132,7 @@ def test_a_writer_that_began_at_latest_is_found_while_kafka_has_the_beginning(la
     assert "HOLES" in report.silent
 
 
-def test_a_late_beginning_that_the_log_no_longer_covers_is_a_warning(lake: MakeLake) -> None:
+def test_a_late_beginning_that_the_log_no_longer_covers_is_only_told(lake: MakeLake) -> None:
     made = lake(schema=ROWS, partitions=1)
     send(made, 10)
     delete_records(made.bootstrap, made.topic, {0: 6})
@@ -127,7 +140,7 @@ def test_a_late_beginning_that_the_log_no_longer_covers_is_a_warning(lake: MakeL
 
     finding = found(look(made), "WRITER_STARTED_LATE")
 
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.INFO
     assert finding.facts["partitions"][0]["gone"]["ranges"] == [[0, 6]]
 
 
