@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from federation.boundary import PROPERTY, Confidence, parse_offsets
 from federation.boundary.connect import PREFIX
+from federation.boundary.flink import CHECKPOINT_ID, JOB_ID, OPERATOR_ID
 from federation.boundary.redpanda import MARK as REDPANDA
 from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
 from federation.doctor.facts import Ancestor, Facts, Missing, have
 from federation.doctor.findings import Finding, Severity
 from federation.errors import BoundaryUnknownError
 
-_FLINK: Final = ("flink.job-id", "flink.operator-id", "flink.max-committed-checkpoint-id")
 _VERSIONS: Final = ("engine-name", "engine-version", "iceberg-version")
 _SHOWN: Final = 10
 
@@ -165,9 +165,9 @@ def _marks(ancestor: Ancestor) -> dict[tuple[str, ...], int]:
         )
     if QUERY_ID in summary:
         _note(found, (EPOCH_ID, f"query {summary[QUERY_ID]}"), summary.get(EPOCH_ID))
-    job, operator, checkpoint = (summary.get(name) for name in _FLINK)
-    if job is not None:
-        _note(found, (_FLINK[2], f"job {job}", f"operator {operator}"), checkpoint)
+    if JOB_ID in summary:
+        of = (f"job {summary[JOB_ID]}", f"operator {summary.get(OPERATOR_ID)}")
+        _note(found, (CHECKPOINT_ID, *of), summary.get(CHECKPOINT_ID))
     return found
 
 
