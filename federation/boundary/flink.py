@@ -4,7 +4,7 @@ Iceberg's sinks for Flink write the job's id and the number of the checkpoint th
 commit into the summary of each snapshot, and no offset. The checkpoint's `_metadata`
 holds how far the job's Kafka sources had read; both are one consistent cut, so
 together they are exact, also of records that the job filters or skips. Flink keeps
-few checkpoints: one that is gone is an error here, and never replaced by another.
+few checkpoints: one that is gone is an error, unless nothing was written until a newer one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from typing import Final
 from coldset import PinnedTable, is_complete, summary_value, walk_parents
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.flink_bytes import MalformedStateError
-from federation.boundary.flink_files import Checkpoint, CheckpointGoneError, find_checkpoint
+from federation.boundary.flink_files import (
+    Checkpoint,
+    CheckpointGoneError,
+    find_checkpoint,
+    find_later,
+)
+from federation.boundary.flink_later import has_committed_since, has_nothing_to_commit
 from federation.boundary.flink_source import EARLIEST, read_positions
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError
@@ -143,17 +149,44 @@ class _Resolution:
             except (CheckpointGoneError, MalformedStateError) as exc:
                 if attempt == 1:
                     continue  # a live job may have deleted it under our hands
+                is_gone = isinstance(exc, CheckpointGoneError)
+                if is_gone and (later := self._read_later(job, checkpoint_id)) is not None:
+                    return later
                 todo = (
                     "set checkpointLocation to the folder of the job's checkpoints, keep more of them "
                     "(execution.checkpointing.num-retained), or give the savepoint it stopped with"
-                    if isinstance(exc, CheckpointGoneError)
+                    if is_gone
                     else "read it with a release that knows it, or name the table's Kafka columns"
                 )
                 raise self._unknown(f"{what}, which committed it, is not to be had: {exc}; {todo}") from exc
-            self._told.append(what)
-            self._looked.append(f"{what}, in {checkpoint.folder}: next offsets {json.dumps(positions)}")
+            self._tell(what, checkpoint, positions)
             return positions
         raise AssertionError("unreachable")
+
+    def _read_later(self, job: _Job, checkpoint_id: int) -> dict[int, int] | None:
+        if "" in job.checkpoints or set(job.checkpoints.values()) != {checkpoint_id}:
+            return None
+        for checkpoint in find_later(self._definition.checkpoints, job.job_id, checkpoint_id):
+            try:
+                self._require_sinks(checkpoint, job, checkpoint_id)
+                if not has_nothing_to_commit(checkpoint.metadata, job.checkpoints, checkpoint.load):
+                    return None
+                positions = read_positions(checkpoint.metadata, self._topic, checkpoint.load)
+            except (CheckpointGoneError, MalformedStateError):
+                continue
+            if has_committed_since(
+                self._pinned, self._definition, job.job_id, checkpoint_id, (JOB_ID, CHECKPOINT_ID)
+            ):
+                return None
+            number = checkpoint.metadata.checkpoint_id
+            what = f"checkpoint {number} of Flink job {job.job_id}, before which nothing was written since"
+            self._tell(f"{what} checkpoint {checkpoint_id}", checkpoint, positions)
+            return positions
+        return None
+
+    def _tell(self, what: str, checkpoint: Checkpoint, positions: dict[int, int]) -> None:
+        self._told.append(what)
+        self._looked.append(f"{what}, in {checkpoint.folder}: next offsets {json.dumps(positions)}")
 
     def _require_sinks(self, checkpoint: Checkpoint, job: _Job, checkpoint_id: int) -> None:
         there = {operator.operator_id for operator in checkpoint.metadata.operators}

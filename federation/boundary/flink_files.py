@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow.fs as pafs
 
 from federation.boundary.flink_bytes import MalformedStateError
-from federation.boundary.flink_metadata import Metadata, StatePlace, parse_metadata
+from federation.boundary.flink_handles import StatePlace
+from federation.boundary.flink_metadata import Metadata, parse_metadata
 from federation.errors import BoundaryUnknownError
 
 _NAME: Final = "_metadata"
@@ -104,6 +106,31 @@ def find_checkpoint(locations: Sequence[str], job_id: str, checkpoint_id: int) -
             ) from exc
     there = f"there are {', '.join(sorted(seen))}" if seen else "nothing of this job is there"
     raise CheckpointGoneError(f"not in {', '.join(locations) or 'any folder'}; {there}")
+
+
+def find_later(locations: Sequence[str], job_id: str, checkpoint_id: int) -> list[Checkpoint]:
+    """Return the checkpoints of a job with a higher number that can be read, lowest first.
+
+    Raises:
+        Nothing of its own.
+    """
+    found: dict[int, Checkpoint] = {}
+    for location in locations:
+        try:
+            filesystem, root = _open(location)
+            seen: set[str] = set()
+            paths = list(_folders(filesystem, root, job_id, checkpoint_id, seen))
+            jobs = root if root.endswith(f"/{job_id}") else f"{root}/{job_id}"
+            paths += [f"{jobs}/{name}" for name in seen if int(name.removeprefix("chk-")) > checkpoint_id]
+            if re.search(rf"/{job_id}/chk-\d+$", root):
+                paths.append(root)
+            for path in paths:
+                with suppress(FileNotFoundError, MalformedStateError):
+                    metadata = _parse(filesystem, f"{path}/{_NAME}")
+                    found[metadata.checkpoint_id] = Checkpoint(path, job_id, metadata, filesystem, path)
+        except (OSError, ValueError):
+            continue  # reported when the checkpoint itself was looked for
+    return [found[number] for number in sorted(found) if number > checkpoint_id]
 
 
 def _folders(

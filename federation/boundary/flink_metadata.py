@@ -8,44 +8,27 @@ must not know Kafka, nor open a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from federation.boundary.flink_bytes import MalformedStateError, StateBytes
+from federation.boundary.flink_handles import StatePlace, read_place, skip_channel, skip_keyed
 
 SOURCE_STATE: Final = "SourceReaderState"
+SINK_STATE: Final = "iceberg-files-committer-state"
 _MAGIC: Final = 0x4960672D
 _MASTER_MAGIC: Final = -915728746
 _SERIAL_MAGIC: Final = b"\xac\xed\x00\x05"
 _VERSIONS: Final = (2, 3, 4, 5, 6)
-_DEPTH: Final = 8
-_UNREAD: Final = -1
+_LAYOUTS: Final = range(1, 7)
 
 
 @dataclass(frozen=True, slots=True)
-class StatePlace:
-    """Where a piece of state is: in `_metadata` itself, or in a file.
+class ListState:
+    """A list that one subtask has written: where each element begins, and where all of it is."""
 
-    Attributes:
-        inline: The state's bytes, if they are in `_metadata`.
-        path: Else the file, as Flink recorded it.
-        is_relative: Whether the path counts from the folder of `_metadata`.
-        start: First byte in the file.
-        size_bytes: How many bytes.
-    """
-
-    inline: bytes | None = None
-    path: str = ""
-    is_relative: bool = False
-    start: int = 0
-    size_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SourceState:
-    """What one subtask of a source has written: where each list element begins, and where it is."""
-
+    name: str
     elements: tuple[int, ...]
     place: StatePlace
 
@@ -57,7 +40,7 @@ class Operator:
     Attributes:
         operator_id: Its id, as 32 hexadecimal digits.
         coordinator: State of its coordinator; None if it has none.
-        sources: States of its subtasks that are named as sources name theirs.
+        lists: Lists of its subtasks that have the name of a source's or a sink's state.
         state_names: Names of all list states of its subtasks.
         has_finished: Whether subtasks had ended, and left no state.
         has_records_on_their_way: Whether records between operators are kept in it, as
@@ -66,7 +49,7 @@ class Operator:
 
     operator_id: str
     coordinator: bytes | None
-    sources: tuple[SourceState, ...]
+    lists: tuple[ListState, ...]
     state_names: frozenset[str]
     has_finished: bool
     has_records_on_their_way: bool
@@ -116,14 +99,14 @@ def _operator(source: StateBytes, version: int) -> Operator:
     if version == 2:
         source.skip(4)
     else:
-        place = _stream(source, is_kept=True)
+        place = read_place(source, is_kept=True)
         if place is not None and place.inline is None:
             raise MalformedStateError(f"the coordinator of operator {operator_id} has its state elsewhere")
         coordinator = None if place is None else place.inline
     subtasks = source.int32()
     if subtasks < -1 or subtasks > source.left:
         raise MalformedStateError(f"operator {operator_id} has {subtasks} subtasks")
-    found: list[SourceState] = []
+    found: list[ListState] = []
     names: set[str] = set()
     has_finished, is_waiting = subtasks == -1, False
     for _ in range(max(subtasks, 0)):
@@ -134,7 +117,7 @@ def _operator(source: StateBytes, version: int) -> Operator:
     return Operator(operator_id, coordinator, tuple(found), frozenset(names), has_finished, is_waiting)
 
 
-def _subtask(source: StateBytes, version: int, found: list[SourceState], names: set[str]) -> bool:
+def _subtask(source: StateBytes, version: int, found: list[ListState], names: set[str]) -> bool:
     if version == 2:
         source.skip(8)
         if source.int32() > 0:
@@ -146,154 +129,55 @@ def _subtask(source: StateBytes, version: int, found: list[SourceState], names: 
         if has_state:
             _operator_state(source, found, names)
     for _ in ("managed", "raw"):
-        _keyed(source, 0)
+        skip_keyed(source)
     channels = 0
     for _ in ("input", "output") if version >= 3 else ():
         count = source.count()
         for _ in range(count):
-            _channel(source, version)
+            skip_channel(source, version)
         channels += count
     return channels > 0
 
 
-def _operator_state(source: StateBytes, found: list[SourceState], names: set[str]) -> None:
+def _operator_state(source: StateBytes, found: list[ListState], names: set[str]) -> None:
     kind = source.byte()
     if kind == 0:
         return
     if kind not in (4, 17):
         raise MalformedStateError(f"kind {kind} of operator state is not known")
-    elements: tuple[int, ...] | None = None
+    kept: list[tuple[str, tuple[int, ...]]] = []
     for _ in range(source.count()):
         name, mode, offsets = source.text(), source.byte(), source.longs()
         names.add(name)
-        if name == SOURCE_STATE:
+        if name in (SOURCE_STATE, SINK_STATE):
             if mode != 0:
                 raise MalformedStateError(f"state {name} is distributed in mode {mode}")
-            elements = offsets
+            kept.append((name, offsets))
     is_empty = False
     if kind == 17:
         source.text(), source.text()  # folders that Flink owns
         is_empty = source.flag()
-    place = _stream(source, is_kept=elements is not None)
-    if elements and not is_empty:
-        if place is None:
-            raise MalformedStateError(f"state {SOURCE_STATE} has elements and no place")
-        found.append(SourceState(elements, place))
+    place = read_place(source, is_kept=bool(kept))
+    for name, offsets in kept:
+        if offsets and not is_empty:
+            if place is None:
+                raise MalformedStateError(f"state {name} has elements and no place")
+            found.append(ListState(name, offsets, place))
 
 
-def _stream(source: StateBytes, *, is_kept: bool = False, depth: int = 0) -> StatePlace | None:
-    kind = source.byte()
-    if kind == 0:
-        return None
-    if kind == 1:
-        source.text()
-        size = source.int32()
-        if is_kept:
-            return StatePlace(inline=source.take(size))
-        source.skip(size)
-        return StatePlace()
-    if kind == 2:
-        size = source.int64()
-        return StatePlace(path=source.text(), size_bytes=size)
-    if kind == 6:
-        path = source.text()
-        return StatePlace(path=path, is_relative=True, size_bytes=source.int64())
-    if kind == 15:
-        start, size = source.int64(), source.int64()
-        source.skip(4)  # whether the file is shared
-        path = source.text()
-        source.text()  # the segment's own name
-        return StatePlace(path=path, start=start, size_bytes=size)
-    if kind == 16:
-        return StatePlace(inline=b"")
-    if kind == 3 and depth < _DEPTH:
-        source.skip(4)
-        source.longs()
-        return _stream(source, is_kept=is_kept, depth=depth + 1)
-    raise MalformedStateError(f"kind {kind} of state handle is not known")
+def read_elements(state: ListState, content: bytes) -> Iterator[StateBytes]:
+    """Yield the elements of a list, each at its beginning.
 
-
-def _keyed(source: StateBytes, depth: int) -> None:
-    kind = source.byte()
-    if kind == 0:
-        return
-    if depth > _DEPTH or kind not in _KEYED:
-        raise MalformedStateError(f"kind {kind} of keyed state is not known")
-    _KEYED[kind](source, kind, depth)
-
-
-def _key_groups(source: StateBytes, kind: int, depth: int) -> None:
-    source.skip(4)
-    source.longs()
-    _stream(source)
-    if kind == 12:
-        source.text()
-
-
-def _incremental(source: StateBytes, kind: int, depth: int) -> None:
-    source.skip(8)
-    source.text()
-    source.skip(16 if kind == 11 else 8)
-    _stream(source)
-    for _ in ("shared", "private"):
-        for _ in range(source.count()):
-            source.text()
-            _stream(source)
-    if kind == 11:
-        source.text()
-
-
-def _changelog(source: StateBytes, kind: int, depth: int) -> None:
-    source.skip(16)
-    for _ in ("materialised", "changes"):
-        for _ in range(source.count()):
-            _keyed(source, depth + 1)
-    source.skip(16 if kind == 14 else 8)
-    source.text()
-
-
-def _changes_inline(source: StateBytes, kind: int, depth: int) -> None:
-    source.skip(24)
-    for _ in range(source.count()):
-        source.skip(4)
-        source.skip(source.int32())
-    source.text()
-
-
-def _changes_in_files(source: StateBytes, kind: int, depth: int) -> None:
-    source.skip(8)
-    for _ in range(source.count()):
-        source.skip(8)
-        _stream(source)
-    source.skip(16)
-    source.text()
-    if kind == 13:
-        source.text()
-
-
-_KEYED: Final[dict[int, Callable[[StateBytes, int, int], None]]] = {
-    3: _key_groups,
-    7: _key_groups,
-    12: _key_groups,
-    5: _incremental,
-    11: _incremental,
-    8: _changelog,
-    14: _changelog,
-    9: _changes_inline,
-    10: _changes_in_files,
-    13: _changes_in_files,
-}
-
-
-def _channel(source: StateBytes, version: int) -> None:
-    kind = source.byte() if version >= 6 else 1
-    if kind not in (1, 2, 3, 4):
-        raise MalformedStateError(f"kind {kind} of channel state is not known")
-    source.skip(4)
-    if kind in (1, 2):
-        source.skip(8)
-        source.longs()
-    source.skip(8)
-    _stream(source)
-    if kind in (3, 4):
-        source.block()
+    Raises:
+        MalformedStateError: They are compressed, or laid out in a way that is not known.
+    """
+    header = StateBytes(content)
+    layout = header.int32()
+    if layout not in _LAYOUTS:
+        raise MalformedStateError(f"layout {layout} of operator state is not known")
+    if layout >= 6 and header.flag():
+        raise MalformedStateError("its state is compressed (execution.checkpointing.snapshot-compression)")
+    for start in state.elements:
+        element = StateBytes(content)
+        element.skip(start)
+        yield element

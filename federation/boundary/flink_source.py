@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import Final
 
 from federation.boundary.flink_bytes import MalformedStateError, StateBytes
-from federation.boundary.flink_metadata import SOURCE_STATE, Metadata, Operator, SourceState, StatePlace
+from federation.boundary.flink_handles import StatePlace
+from federation.boundary.flink_metadata import SOURCE_STATE, Metadata, Operator, read_elements
 
 EARLIEST: Final = -2
 _OTHER_STARTS: Final = (-1, -3)
 _LEGACY: Final = "topic-partition-offset-states"
-_LAYOUTS: Final = range(1, 7)
 _ASSIGNED: Final = 0
 
 Load = Callable[[StatePlace], bytes]
@@ -71,13 +71,13 @@ def read_positions(metadata: Metadata, topic: str, load: Load) -> dict[int, int]
 
 
 def _positions(operator: Operator, topic: str, load: Load) -> Positions:
-    contents = [(source, load(source.place)) for source in operator.sources]
+    contents = [(source, load(source.place)) for source in operator.lists if source.name == SOURCE_STATE]
     try:
         given = _given(operator.coordinator)
         positions: Positions = {}
         for source, content in contents:
-            for element in _elements(source, content):
-                where, next_offset = _split(element)
+            for element in read_elements(source, content):
+                where, next_offset = _split(element.block())
                 if where in positions:
                     raise MalformedStateError(f"partition {where[1]} of topic {where[0]!r} is in it twice")
                 positions[where] = next_offset
@@ -94,21 +94,6 @@ def _positions(operator: Operator, topic: str, load: Load) -> Positions:
             f"{', '.join(f'{name}-{partition}' for name, partition in lost)}), as a bounded source may be"
         )
     return positions
-
-
-def _elements(source: SourceState, content: bytes) -> list[bytes]:
-    header = StateBytes(content)
-    layout = header.int32()
-    if layout not in _LAYOUTS:
-        raise MalformedStateError(f"layout {layout} of operator state is not known")
-    if layout >= 6 and header.flag():
-        raise MalformedStateError("its state is compressed (execution.checkpointing.snapshot-compression)")
-    found = []
-    for start in source.elements:
-        element = StateBytes(content)
-        element.skip(start)
-        found.append(element.block())
-    return found
 
 
 def _split(content: bytes) -> tuple[tuple[str, int], int]:

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from federation.boundary.flink_files import Checkpoint
-from federation.boundary.flink_metadata import StatePlace, parse_metadata
+from federation.boundary.flink_handles import StatePlace
+from federation.boundary.flink_metadata import parse_metadata
 from tests.builders import Lake, delete_topic, make_topic, produce
 from tests.conftest import MakeLake
 

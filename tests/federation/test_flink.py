@@ -136,21 +136,74 @@ def test_a_savepoint_of_unknown_origin_is_not_believed(played: Played, tmp_path:
         starts(made, boundary="flink", checkpointLocation=str(tmp_path / "renamed"))
 
 
+def without(directory: Path, *numbers: int) -> str:
+    """The story's checkpoints after Flink has deleted some."""
+    shutil.copytree(FIXTURES / "plain", directory, dirs_exist_ok=True)
+    for number in numbers:
+        shutil.rmtree(directory / commits("plain")[0].job_id / f"chk-{number}")
+    return str(directory)
+
+
 def test_a_checkpoint_that_is_gone_is_an_error_that_says_which_are_there(
     played: Played, tmp_path: Path
 ) -> None:
+    """Checkpoint 5 is there, and its sink held files that the snapshot does not have."""
     made = played("plain", "flink_plain", until=2)
-    shutil.copytree(FIXTURES / "plain", tmp_path, dirs_exist_ok=True)
-    job = commits("plain")[1].job_id
-    shutil.rmtree(tmp_path / job / "chk-2")
+    location = without(tmp_path, 2, 3)
 
-    with pytest.raises(BoundaryUnknownError, match=r"checkpoint 2 of Flink job .*chk-1, chk-3"):
-        starts(made, boundary="flink", checkpointLocation=str(tmp_path))
+    with pytest.raises(BoundaryUnknownError, match=r"checkpoint 2 of Flink job .*chk-1, chk-5"):
+        starts(made, boundary="flink", checkpointLocation=location)
     with pytest.raises(BoundaryUnknownError, match="kafkaColumns"):
-        starts(made, checkpointLocation=str(tmp_path))
+        starts(made, checkpointLocation=location)
 
-    opened = made.open(checkpointLocation=str(tmp_path), kafkaColumns=COLUMNS)
+    opened = made.open(checkpointLocation=location, kafkaColumns=COLUMNS)
     assert {r.partition: r.start for r in opened.cut().ranges} == {0: 15, 1: 4, 2: 0}
+
+
+def test_an_idle_jobs_newer_checkpoint_tells_if_its_sink_holds_nothing(
+    played: Played, tmp_path: Path
+) -> None:
+    made = played("plain", "flink_plain", until=2)
+
+    cut = made.open(boundary="flink", checkpointLocation=without(tmp_path, 1, 2)).cut()
+
+    assert [(r.partition, r.start) for r in cut.ranges] == [(0, 15), (1, 4), (2, 0)]
+
+
+def test_a_newer_checkpoint_is_not_taken_for_a_snapshot_that_the_job_has_gone_on_from(
+    played: Played, tmp_path: Path
+) -> None:
+    made = played("plain", "flink_plain", until=3)
+    second = made.load().snapshots()[1].snapshot_id
+
+    with pytest.raises(BoundaryUnknownError, match="checkpoint 2 of Flink job"):
+        starts(
+            made,
+            boundary="flink",
+            checkpointLocation=without(tmp_path, 1, 2),
+            **{"snapshot-id": str(second)},
+        )
+
+
+def test_a_newer_checkpoint_is_not_taken_if_a_commit_may_have_been_expired(
+    played: Played, tmp_path: Path
+) -> None:
+    made = played("plain", "flink_plain", until=3)
+    second, third = (snapshot.snapshot_id for snapshot in made.load().snapshots()[1:])
+    made.load().manage_snapshots().rollback_to_snapshot(second).commit()
+    made.load().maintenance.expire_snapshots().by_id(third).commit()
+
+    with pytest.raises(BoundaryUnknownError, match="checkpoint 2 of Flink job"):
+        starts(made, boundary="flink", checkpointLocation=without(tmp_path, 1, 2))
+
+
+def test_the_newer_sinks_state_tells_of_no_other_checkpoint(played: Played, tmp_path: Path) -> None:
+    made = played("newer_sink", "flink_newer_sink", until=1)
+    shutil.copytree(FIXTURES / "newer_sink", tmp_path, dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / commits("newer_sink")[0].job_id / "chk-1")
+
+    with pytest.raises(BoundaryUnknownError, match="chk-2"):
+        starts(made, boundary="flink", checkpointLocation=str(tmp_path))
 
 
 def test_a_checkpoint_of_another_job_with_the_same_number_is_not_taken(

@@ -15,7 +15,7 @@ import pytest
 
 from federation.boundary.flink_bytes import MalformedStateError
 from federation.boundary.flink_files import CheckpointGoneError
-from federation.boundary.flink_metadata import parse_metadata
+from federation.boundary.flink_metadata import SOURCE_STATE, parse_metadata
 from federation.boundary.flink_source import read_positions
 from tests.federation.flink_encoder import SourceOperator, encode_metadata, encode_source
 from tests.federation.flink_stories import FIXTURES, STORIES, checkpoint_at, commits, ends, files, load_inline
@@ -95,7 +95,11 @@ def test_rows_of_an_unaligned_checkpoint_end_before_its_source() -> None:
 def test_the_encoder_of_these_tests_writes_what_flink_writes() -> None:
     for path in files("plain"):
         content = path.read_bytes()
-        operator = next(o for o in parse_metadata(content).operators if o.sources)
+        operator = next(
+            o
+            for o in parse_metadata(content).operators
+            if any(state.name == SOURCE_STATE for state in o.lists)
+        )
         found = {("flink_plain", p): at for p, at in positions_of(content, "flink_plain").items()}
         begin = content.index(b"Source: ")
         name = re.match(rb"[\w\[\]: ]+", content[begin:])
