@@ -176,6 +176,11 @@ def _post(address: ProxyAddress, path: str, body: bytes, deadline: Deadline) -> 
             answer = response.read(MAX_ANSWER_BYTES + 1)
             if response.length and len(answer) <= MAX_ANSWER_BYTES:
                 raise http.client.IncompleteRead(answer, response.length)
+    except ssl.SSLCertVerificationError as exc:
+        raise BoundaryUnknownError(
+            f"the certificate of Redpanda's HTTP proxy at {address} is not trusted ({exc.verify_message}); "
+            "name the file of its authority in the environment variable SSL_CERT_FILE"
+        ) from exc
     except (OSError, http.client.HTTPException) as exc:
         why = "in time" if deadline.has_passed else f"({type(exc).__name__}: {exc})"
         raise WriterUnavailableError(
