@@ -4,8 +4,18 @@ This package loads and pins tables, walks their history, plans and reads files,
 and appends under a fence. It knows nothing of Kafka, offsets or engines.
 """
 
+from pyiceberg.table.snapshots import Snapshot
+
 from coldset.absent import pin_absent
-from coldset.ancestry import adds_rows, is_complete, summary_value, walk_parents
+from coldset.ancestry import (
+    SOURCE_ID,
+    Ancestry,
+    adds_rows,
+    find_source,
+    is_complete,
+    summary_value,
+    walk_parents,
+)
 from coldset.bounds import (
     HeldFile,
     RowBounds,
@@ -20,21 +30,27 @@ from coldset.bounds import (
 from coldset.catalog import PinnedTable, load_table, open_catalog, pin
 from coldset.commit import COMMIT_ID, commit_append
 from coldset.errors import ColdsetError
+from coldset.proof import adds_nothing_since
 from coldset.read import read_cold
 from coldset.scan import ColdTask, plan_cold
 from coldset.write import delete_files, write_files
 
 __all__ = [
     "COMMIT_ID",
+    "SOURCE_ID",
+    "Ancestry",
     "ColdTask",
     "ColdsetError",
     "HeldFile",
     "PinnedTable",
     "RowBounds",
+    "Snapshot",
+    "adds_nothing_since",
     "adds_rows",
     "column_id",
     "commit_append",
     "delete_files",
+    "find_source",
     "footer_bounds",
     "held_files",
     "is_complete",

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchNamespaceError, NoSuchTableError
-from pyiceberg.io import FileIO
+from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
@@ -29,6 +29,7 @@ from coldset.errors import (
     TableNotFoundError,
     UnsupportedTableError,
 )
+from coldset.metadata import read_metadata
 from coldset.schema import arrow_schema
 
 # These name Python code to import; no option and no table may choose what runs here.
@@ -111,7 +112,7 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
 def _open(_pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
     try:
         catalog = load_catalog(name, **dict(items))
-        return _without_code(catalog)
+        return _with_kept_metadata(_without_code(catalog))
     except Exception as exc:
         raise CatalogConfigError(
             f"catalog {name!r} could not be opened: {type(exc).__name__}: {exc}; "
@@ -129,6 +130,25 @@ def _without_code(catalog: Catalog) -> Catalog:
         return load_file_io(allowed, location)
 
     catalog._load_file_io = load_safely  # type: ignore[method-assign]  # noqa: SLF001
+    return catalog
+
+
+def _with_kept_metadata(catalog: Catalog) -> Catalog:
+    # A row of a SQL catalog names the metadata file, and a metadata file never changes.
+    convert: Callable[[Any], Table] | None = getattr(catalog, "_convert_orm_to_iceberg", None)
+    if convert is None:
+        return catalog
+
+    def convert_kept(row: Any) -> Table:
+        location = row.metadata_location
+        if not (location and row.table_namespace and row.table_name):
+            return convert(row)  # raises, and says what is missing
+        metadata = read_metadata(load_file_io(catalog.properties, location), location)
+        identifier = (*Catalog.identifier_to_tuple(row.table_namespace), row.table_name)
+        io = catalog._load_file_io(metadata.properties, location)  # noqa: SLF001
+        return Table(identifier, metadata, location, io, catalog)
+
+    vars(catalog)["_convert_orm_to_iceberg"] = convert_kept  # there is no public seam
     return catalog
 
 

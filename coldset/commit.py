@@ -26,6 +26,8 @@ from coldset.errors import ColdsetError, CommitConflictError, CommitStateUnknown
 
 _ATTEMPTS: Final = 8
 COMMIT_ID: Final = "kafkaiceberg.commit-id"
+# Longer than any `history.expire.max-ref-age-ms` of the table, which would take the tag away.
+_FOREVER_MS: Final = 2**63 - 1
 
 
 def commit_append(
@@ -49,7 +51,8 @@ def commit_append(
         commit_id: Unique name of this commit, by which its outcome is found
             again if the catalog's answer is lost.
         pin_tag: Tag to move to the new snapshot, in the same commit, so that
-            expiry keeps the snapshot and its summary.
+            expiry keeps the snapshot and its summary, whatever the table says of
+            the age of tags.
         fence: Called with the table as loaded before each attempt; raises if
             this commit must not land on it.
         discard: Called before an error is raised, if no attempt was ever sent: then
@@ -108,7 +111,7 @@ def _stage(table: Table, files: Sequence[DataFile], summary: dict[str, str], pin
         for file in files:
             append.append_data_file(file)
     with ManageSnapshots(transaction) as refs:
-        refs.create_tag(_snapshot_id(transaction), pin_tag)
+        refs.create_tag(_snapshot_id(transaction), pin_tag, max_ref_age_ms=_FOREVER_MS)
     return transaction
 
 

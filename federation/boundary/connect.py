@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
@@ -31,10 +30,6 @@ from hotset.errors import TopicNotFoundError
 
 PREFIX: Final = "kafka.connect.offsets."
 COMMIT_ID: Final = "kafka.connect.commit-id"
-_KEPT: Final = 256
-
-# A boundary is a matter of the past, so what was found for a snapshot stays true.
-_found: Final[OrderedDict[tuple[str, str, int], CommittedOffsets]] = OrderedDict()
 
 
 def resolve_connect(
@@ -54,9 +49,6 @@ def resolve_connect(
     """
     assert pinned.snapshot is not None
     assert definition.topic is not None
-    key = (pinned.uuid, definition.topic, pinned.snapshot.snapshot_id)
-    if key in _found:
-        return _found[key]
     deadline = Deadline.after_ms(definition.plan_timeout_ms)
     partitions = client.describe(definition.topic, deadline).partitions
     next_offset: dict[int, int] = {}
@@ -81,7 +73,7 @@ def resolve_connect(
         )
     if not told:
         raise _unknown(pinned, f"no ancestor has a property {PREFIX}*")
-    found = CommittedOffsets(
+    return CommittedOffsets(
         snapshot_id=pinned.snapshot_id,
         topic_id=None,
         next_offset=next_offset,
@@ -91,10 +83,6 @@ def resolve_connect(
         confidence=Confidence.EXACT,
         looked=tuple(told),
     )
-    _found[key] = found
-    while len(_found) > _KEPT:
-        _found.popitem(last=False)
-    return found
 
 
 def read_commits(pinned: PinnedTable) -> dict[str, list[SinkCommit]]:

@@ -11,18 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
-from coldset import PinnedTable, is_complete, walk_parents
+from coldset import SOURCE_ID, Ancestry, PinnedTable, Snapshot, find_source, summary_value
+from federation.boundary.cache import remember
 from federation.boundary.columns import resolve_columns
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.connect import PREFIX, resolve_connect
 from federation.boundary.declared import resolve_declared
 from federation.boundary.flink import JOB_ID, resolve_flink
 from federation.boundary.layouts import has_coordinates
+from federation.boundary.lineage import resolve_summary
 from federation.boundary.redpanda import MARK, resolve_redpanda
 from federation.boundary.spark_checkpoint import QUERY_ID, resolve_spark
-from federation.boundary.summary import PROPERTY, resolve_summary
+from federation.boundary.summary import PIN_TAG, PROPERTY
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError
 from hotset import KafkaClient
@@ -79,6 +82,10 @@ def resolve_boundary(
         return CommittedOffsets(
             None, None, {}, None, "summary", "a table without snapshots", Confidence.EXACT
         )
+    return remember(pinned, definition, partial(_resolve, pinned, definition, client))
+
+
+def _resolve(pinned: PinnedTable, definition: TableDefinition, client: KafkaClient) -> CommittedOffsets:
     if definition.boundary != "auto":
         found = _BY_NAME[definition.boundary].resolve(pinned, definition, client)
         return replace(found, looked=(f"option boundary={definition.boundary}", *found.looked))
@@ -91,22 +98,41 @@ def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
     Raises:
         Nothing of its own.
     """
+    assert pinned.snapshot is not None
+    ancestry = Ancestry(pinned.table, pinned.snapshot)
     walked = 0
-    for snapshot in walk_parents(pinned.table, pinned.snapshot):
+    for snapshot in ancestry:
         walked += 1
-        keys = snapshot.summary.additional_properties if snapshot.summary else {}
-        for resolver in RESOLVERS:
-            mark = resolver.mark
-            if mark is not None and any(key.startswith(mark) for key in keys):
-                seen = f"snapshot {snapshot.snapshot_id}, {_steps(walked - 1)}: {mark}* ({resolver.writer})"
-                return resolver, (seen,)
-    end = (
-        "and that is all of them"
-        if is_complete(pinned.table, pinned.snapshot)
-        else "and older ancestors have been expired"
-    )
+        where = f"snapshot {snapshot.snapshot_id}, {_steps(walked - 1)}"
+        marked = _marked(snapshot)
+        if marked is not None:
+            seen = f"{where}: {marked.mark}* ({marked.writer})"
+            if walked > len(ancestry.survivors) and marked is not _BY_NAME["summary"]:
+                return None, (f"{seen}, which has been expired",)  # its resolver would look in vain
+            return marked, (seen,)
+        if summary_value(snapshot, SOURCE_ID) is not None:
+            # A cherry-picked copy has no properties of its source, and only one resolver follows them.
+            source = find_source(pinned.table, snapshot)
+            marked = None if source is None else _marked(source)
+            if marked is _BY_NAME["summary"]:
+                return marked, (f"{where}: a cherry-picked copy of a commit with {marked.mark}",)
+            if source is None or marked is not None:
+                whose = "has been expired" if marked is None else f"is of {marked.writer}"
+                return None, (f"{where}: a cherry-picked copy of a commit that {whose}",)
+    if ancestry.is_cut and PIN_TAG in pinned.table.refs():
+        return _BY_NAME["summary"], (f"tag {PIN_TAG}, since older ancestors have been expired",)
+    end = "and older ancestors have been expired" if ancestry.is_cut else "and that is all of them"
     marks = ", ".join(f"{r.mark}* ({r.writer})" for r in RESOLVERS if r.mark is not None)
     return None, (f"summaries of {walked} snapshots, by parents, {end}: none has {marks}",)
+
+
+def _marked(snapshot: Snapshot) -> Resolver | None:
+    keys = snapshot.summary.additional_properties if snapshot.summary else {}
+    for resolver in RESOLVERS:
+        mark = resolver.mark
+        if mark is not None and any(key.startswith(mark) for key in keys):
+            return resolver
+    return None
 
 
 def _resolve_by_marks(

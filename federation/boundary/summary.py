@@ -4,7 +4,8 @@ A commit that appends records writes, in the same atomic step, up to where the
 table now holds the topic. Properties are not inherited by later snapshots, so
 the value is looked for by walking parents of the pinned snapshot; never by
 time or sequence number, since a rollback leaves newer snapshots behind that
-are no ancestors. The format is specified in ARCHITECTURE.md.
+are no ancestors. This file is the format, which ARCHITECTURE.md specifies; how
+the property is looked for is in `lineage.py`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from coldset import PinnedTable, summary_value, walk_parents
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
-from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError
-from hotset import KafkaClient
 from hotset.offsets import Isolation, OffsetRange
 
 PROPERTY: Final = "kafkaiceberg.offsets"
@@ -99,32 +97,3 @@ def parse_offsets(text: str, *, snapshot_id: int, provenance: str) -> CommittedO
             f"property {PROPERTY} of {provenance} cannot be read ({exc}); correct what writes it",
             snapshot_id=snapshot_id,
         ) from exc
-
-
-def resolve_summary(
-    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
-) -> CommittedOffsets:
-    """Find the boundary of the pinned snapshot, which must not be None.
-
-    Args:
-        pinned: The loaded table and snapshot.
-        definition: Not needed.
-        client: Not needed.
-
-    Raises:
-        BoundaryUnknownError: No snapshot that the pinned one is built on has the property.
-    """
-    assert pinned.snapshot is not None
-    for snapshot in walk_parents(pinned.table, pinned.snapshot):
-        text = summary_value(snapshot, PROPERTY)
-        if text is not None:
-            found_in = f"the summary of snapshot {snapshot.snapshot_id}"
-            return parse_offsets(text, snapshot_id=pinned.snapshot.snapshot_id, provenance=found_in)
-    raise BoundaryUnknownError(
-        f"no snapshot that snapshot {pinned.snapshot_id} of table {pinned.identifier!r} is built on "
-        "has property "
-        f"{PROPERTY} in its summary; fill the table with a writer that sets it, such as `kafkaiceberg "
-        "freeze`",
-        table=pinned.identifier,
-        snapshot_id=pinned.snapshot_id,
-    )

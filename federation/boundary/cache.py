@@ -1,0 +1,58 @@
+"""Keep boundaries that were found: what a snapshot holds does not change.
+
+A snapshot is immutable and so is the answer, given the same definition of the
+table. An answer for which Kafka was asked names the topic's identity where that
+matters, and each cut compares it with the topic of now; so a topic that was
+created anew is still found out. Errors are not kept, since what was missing may
+be there the next time. This file must not know the resolvers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Final
+
+from coldset import PinnedTable
+from federation.boundary.committed import CommittedOffsets
+from federation.definition import TableDefinition
+
+_KEPT: Final = 1024
+
+_lock: Final = threading.Lock()
+_found: Final[OrderedDict[tuple[object, ...], CommittedOffsets]] = OrderedDict()
+
+
+def remember(
+    pinned: PinnedTable, definition: TableDefinition, find: Callable[[], CommittedOffsets]
+) -> CommittedOffsets:
+    """Return the boundary that was found before for this snapshot and definition, or find it.
+
+    Args:
+        pinned: The loaded table and snapshot.
+        definition: The table's settled options; any difference is another answer.
+        find: Finds the boundary; may take long, and may run twice at the same time.
+
+    Raises:
+        Exception: Whatever `find` raises.
+    """
+    key = (pinned.uuid, pinned.snapshot_id, _settled(definition))
+    with _lock:
+        known = _found.get(key)
+        if known is not None:
+            _found.move_to_end(key)
+            return known
+    found = find()
+    with _lock:
+        _found[key] = found
+        while len(_found) > _KEPT:
+            _found.popitem(last=False)
+    return found
+
+
+def _settled(definition: TableDefinition) -> tuple[object, ...]:
+    # All fields, so that an option added later cannot be forgotten here.
+    values = (getattr(definition, field.name) for field in fields(definition))
+    return tuple(tuple(sorted(value.items())) if isinstance(value, Mapping) else value for value in values)
