@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyiceberg.io import FileIO
-from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestEntryStatus
+from pyiceberg.manifest import ManifestContent, ManifestEntryStatus
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
@@ -23,9 +23,8 @@ from coldset.errors import ColdReadError
 def adds_nothing_since(table: Table, survivors: Sequence[Snapshot], ancestor: Snapshot) -> bool:
     """Return True if the first survivor provably holds what `ancestor` did, and what survivors added.
 
-    Proven means that a file which `ancestor` added is, or was until a survivor removed it, in the first
-    survivor's history, and that every data file there either has rows of that time or earlier, or was
-    added by a survivor. Compaction that has rewritten every file of `ancestor` takes the proof away.
+    Proven means that the first survivor's manifests have a file which `ancestor` added, be it removed,
+    and that every data file there either has rows of that time or earlier, or was added by a survivor. Compaction that has rewritten every file of `ancestor` takes the proof away.
 
     Args:
         table: The loaded table.
@@ -53,21 +52,13 @@ def adds_nothing_since(table: Table, survivors: Sequence[Snapshot], ancestor: Sn
 def _is_proven(io: FileIO, survivors: Sequence[Snapshot], reached: int) -> bool:
     by_survivors = {survivor.sequence_number for survivor in survivors}
     is_built_on = False
-    for entry in _entries(io, survivors[0], is_whole=True):
-        is_built_on = is_built_on or entry.file_sequence_number == reached
-        is_live = entry.status != ManifestEntryStatus.DELETED
-        is_late = entry.sequence_number is None or entry.sequence_number > reached
-        if is_live and is_late and entry.file_sequence_number not in by_survivors:
-            return False
-    removed = (entry for survivor in survivors for entry in _entries(io, survivor, is_whole=False))
-    return is_built_on or any(entry.file_sequence_number == reached for entry in removed)
-
-
-def _entries(io: FileIO, snapshot: Snapshot, *, is_whole: bool) -> list[ManifestEntry]:
-    return [
-        entry
-        for manifest in snapshot.manifests(io)
-        if manifest.content == ManifestContent.DATA
-        and (is_whole or manifest.added_snapshot_id == snapshot.snapshot_id)
-        for entry in manifest.fetch_manifest_entry(io, discard_deleted=False)
-    ]
+    for manifest in survivors[0].manifests(io):
+        if manifest.content != ManifestContent.DATA:
+            continue
+        for entry in manifest.fetch_manifest_entry(io, discard_deleted=False):
+            is_built_on = is_built_on or entry.file_sequence_number == reached
+            is_live = entry.status != ManifestEntryStatus.DELETED
+            is_late = entry.sequence_number is None or entry.sequence_number > reached
+            if is_live and is_late and entry.file_sequence_number not in by_survivors:
+                return False
+    return is_built_on

@@ -6,6 +6,7 @@ compares whole rows.
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -249,9 +250,9 @@ def test_a_manifest_that_is_cut_short_anywhere_is_never_a_shorter_table(
 
 
 def test_missing_metadata_is_a_catalog_that_does_not_answer(catalog: Catalog, tmp_path: Path) -> None:
-    catalog.create_table(TABLE, schema=SCHEMA)
-    for file in tmp_path.rglob("*.metadata.json"):
-        file.unlink()
+    catalog.create_table(TABLE, schema=SCHEMA).append(rows(1))
+    with sqlite3.connect(tmp_path / "catalog.db") as database:
+        database.execute("UPDATE iceberg_tables SET metadata_location = metadata_location || '.gone'")
 
     with pytest.raises(CatalogUnavailableError, match=TABLE):
         pin(catalog, TABLE)
