@@ -23,8 +23,9 @@ from coldset.errors import ColdReadError
 def adds_nothing_since(table: Table, survivors: Sequence[Snapshot], ancestor: Snapshot) -> bool:
     """Return True if the first survivor provably holds what `ancestor` did, and what survivors added.
 
-    Proven means that the first survivor's manifests have a file which `ancestor` added, be it removed,
-    and that every data file there either has rows of that time or earlier, or was added by a survivor. Compaction that has rewritten every file of `ancestor` takes the proof away.
+    Proven means that the first survivor's manifests have a file which `ancestor` added, be it as
+    removed, and that every data file there either has rows of that time or earlier, or was added by a
+    survivor. Compaction that has rewritten every file of `ancestor` takes the proof away.
 
     Args:
         table: The loaded table.
