@@ -146,19 +146,25 @@ class Lab:
 
 
 @contextlib.contextmanager
-def open_lab(name: str, partitions: int = 4) -> Iterator[Lab]:
-    """Start a broker with an empty topic, in a folder that is removed at the end."""
+def open_folder(name: str) -> Iterator[Path]:
+    """Make a folder that is removed at the end."""
     base = ROOT / "build" / "bench"
     base.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=base))
     try:
-        with KafkaBroker.start(folder / "broker") as broker:
-            create_topic(broker.bootstrap, TOPIC, partitions)
-            # No linger: a record that is waited for alone must not wait for company.
-            producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0, "log_level": 0})
-            yield Lab(folder, broker.bootstrap, local_catalog(folder), producer)
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def open_lab(name: str, partitions: int = 4) -> Iterator[Lab]:
+    """Start a broker with an empty topic, in a folder that is removed at the end."""
+    with open_folder(name) as folder, KafkaBroker.start(folder / "broker") as broker:
+        create_topic(broker.bootstrap, TOPIC, partitions)
+        # No linger: a record that is waited for alone must not wait for company.
+        producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0, "log_level": 0})
+        yield Lab(folder, broker.bootstrap, local_catalog(folder), producer)
 
 
 def time_ms(action: Callable[[], object]) -> float:

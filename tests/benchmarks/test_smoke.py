@@ -38,6 +38,15 @@ def run_small(module: str) -> list[dict[str, object]]:
     ("module", "cases"),
     [
         (
+            "benchmarks.boundary_cost",
+            {
+                "machine",
+                "boundary_cost_50_snapshots_root",
+                "boundary_cost_50_snapshots_expired",
+                "boundary_cost_50_files_without_bounds",
+            },
+        ),
+        (
             "benchmarks.freshness",
             {"machine", "freshness_p50", "freshness_p99", "freshness_first_answer_share"},
         ),
