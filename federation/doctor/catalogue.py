@@ -49,7 +49,8 @@ KINDS: Final = (
         "DUPLICATE_RECORDS",
         "error",
         "The table holds these records more than once, and an answer is only as exact as the table below it.",
-        "Partition and offset of all rows are read (option `kafkaColumns`) and kept as ranges. If the table "
+        "Partition and offset of all rows are read, from columns of a known layout or those of option "
+        "`kafkaColumns`, and kept as ranges. Rows that were deleted do not count. If the table "
         "has a topic column, only rows of this topic count. Repetitions are counted: a record that is there "
         "three times counts two.",
         "If `DUPLICATE_FILES` is found as well, begin there. Else a writer was started twice, or from an "

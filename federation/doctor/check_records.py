@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from federation.boundary.spans import EMPTY, Spans, union
 from federation.doctor.facts import Facts, LogFacts, RecordFacts, have
 from federation.doctor.findings import Finding, Severity, Unchecked
-from federation.doctor.spans import EMPTY, Spans, join, spans_between
+from federation.doctor.overlap import between, head, lacking, longest
 from hotset import Isolation
 
 _SHOWN: Final = 20
@@ -34,20 +35,18 @@ class _Holes:
     @property
     def harmless(self) -> int:
         """Number of offsets of the longest hole that Kafka explains."""
-        return join([self.tombstones, self.aborted, self.no_record])[0].largest
+        return longest(union([self.tombstones, self.aborted, self.no_record]))
 
     @property
     def is_any(self) -> bool:
-        return any(
-            s.ranges
-            for s in (self.visible, self.tombstones, self.aborted, self.no_record, self.gone, self.not_looked)
-        )
+        found = (self.visible, self.tombstones, self.aborted, self.no_record, self.gone, self.not_looked)
+        return not all(spans.is_empty for spans in found)
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            name: {"offsets": spans.count, "ranges": [list(r) for r in spans.head(_SHOWN)]}
+            name: {"offsets": spans.size, "ranges": [list(r) for r in head(spans, _SHOWN)]}
             for name in ("visible", "tombstones", "aborted", "no_record", "gone", "not_looked")
-            if (spans := getattr(self, name)).ranges
+            if not (spans := getattr(self, name)).is_empty
         }
 
 
@@ -64,25 +63,25 @@ def check_holes(facts: Facts) -> Iterator[Finding | Unchecked]:
         if p in held
     }
     holes = {p: found for p, found in holes.items() if found.is_any}
-    not_looked = {p: found.not_looked for p, found in holes.items() if found.not_looked.ranges}
+    not_looked = {p: found.not_looked for p, found in holes.items() if not found.not_looked.is_empty}
     if not_looked:
         yield Unchecked(("HOLES",), f"holes further back were not looked up in Kafka: {_shown(not_looked)}")
     if not holes:
         return
-    visible = {p: found.visible for p, found in holes.items() if found.visible.ranges}
-    gone = {p: found.gone for p, found in holes.items() if found.gone.ranges}
+    visible = {p: found.visible for p, found in holes.items() if not found.visible.is_empty}
+    gone = {p: found.gone for p, found in holes.items() if not found.gone.is_empty}
     if visible:
         severity = Severity.WARNING if facts.history.has_deletes else Severity.ERROR
         message = f"the table lacks {_count(visible)} records that Kafka shows: {_shown(visible)}"
     elif gone:
         # Transactions leave holes in any healthy table; a longer one than they leave now is another matter.
-        is_usual = max(s.largest for s in gone.values()) <= max(found.harmless for found in holes.values())
+        is_usual = max(map(longest, gone.values())) <= max(found.harmless for found in holes.values())
         severity = Severity.INFO if is_usual else Severity.WARNING
         message = f"the table lacks {_count(gone)} offsets that Kafka has already removed: {_shown(gone)}"
     else:
         severity = Severity.INFO
-        total = sum(spans.count for found in holes.values() for spans in (found.tombstones, found.aborted))
-        empty = sum(found.no_record.count for found in holes.values())
+        total = sum(spans.size for found in holes.values() for spans in (found.tombstones, found.aborted))
+        empty = sum(found.no_record.size for found in holes.values())
         message = (
             f"the table's offsets have holes without a record to show: {total} tombstones or aborted "
             f"records, {empty} offsets without a record"
@@ -108,12 +107,12 @@ def check_start(facts: Facts) -> Iterator[Finding | Unchecked]:
     late = {
         p: _holes(0, spans.first, p, spans, records, log) for p, spans in held.items() if p in records.below
     }
-    late = {p: found for p, found in late.items() if found.visible.ranges or found.gone.ranges}
+    late = {p: found for p, found in late.items() if not (found.visible.is_empty and found.gone.is_empty)}
     not_looked = {
         p: spans
         for p, held_spans in held.items()
         if p in records.below
-        and (spans := _holes(0, held_spans.first, p, held_spans, records, log).not_looked).ranges
+        and not (spans := _holes(0, held_spans.first, p, held_spans, records, log).not_looked).is_empty
     }
     if not_looked:
         yield Unchecked(
@@ -122,7 +121,7 @@ def check_start(facts: Facts) -> Iterator[Finding | Unchecked]:
         )
     if not late:
         return
-    visible = {p: found.visible for p, found in late.items() if found.visible.ranges}
+    visible = {p: found.visible for p, found in late.items() if not found.visible.is_empty}
     severity = Severity.INFO
     if visible:
         severity = Severity.WARNING if facts.history.has_deletes else Severity.ERROR
@@ -151,16 +150,16 @@ def check_filter(facts: Facts) -> Iterator[Finding]:
     scattered, empty = {}, {}
     for p, below in records.below.items():
         spans = held.get(p, EMPTY)
-        missing = _holes(spans.first if spans.ranges else 0, below, p, spans, records, log).visible
-        if not spans.ranges and missing.ranges:
+        missing = _holes(0 if spans.is_empty else spans.first, below, p, spans, records, log).visible
+        if spans.is_empty and not missing.is_empty:
             empty[p] = missing
-        elif missing.ranges >= _SCATTERED:
+        elif len(missing) >= _SCATTERED:
             scattered[p] = missing
     if not scattered and not empty:
         return
     parts = []
     if scattered:
-        places = sum(spans.ranges for spans in scattered.values())
+        places = sum(len(spans) for spans in scattered.values())
         parts.append(
             f"{_count(scattered)} visible records are missing in {places} separate places of partitions "
             f"{sorted(scattered)}"
@@ -178,9 +177,9 @@ def check_filter(facts: Facts) -> Iterator[Finding]:
             "partitions": [
                 {
                     "partition": p,
-                    "records": spans.count,
-                    "places": spans.ranges,
-                    "ranges": [list(r) for r in spans.head(_SHOWN)],
+                    "records": spans.size,
+                    "places": len(spans),
+                    "ranges": [list(r) for r in head(spans, _SHOWN)],
                 }
                 for p, spans in {**scattered, **empty}.items()
             ]
@@ -208,10 +207,10 @@ def check_isolation(facts: Facts) -> Iterator[Finding | Unchecked]:
     is_shown = facts.isolation is Isolation.READ_UNCOMMITTED
     aborted = {p: spans.within(0, records.below.get(p, 0)) for p, spans in records.aborted.items()}
     wrong = {
-        p: spans.without(held.get(p, EMPTY)) if is_shown else spans.common(held.get(p, EMPTY))
+        p: spans.subtract(held.get(p, EMPTY)) if is_shown else spans.intersect(held.get(p, EMPTY))
         for p, spans in aborted.items()
     }
-    wrong = {p: spans for p, spans in wrong.items() if spans.ranges}
+    wrong = {p: spans for p, spans in wrong.items() if not spans.is_empty}
     if wrong:
         where = "lacks" if is_shown else "holds"
         yield Finding(
@@ -223,7 +222,7 @@ def check_isolation(facts: Facts) -> Iterator[Finding | Unchecked]:
                 "read": facts.isolation.value,
                 "records": _count(wrong),
                 "partitions": [
-                    {"partition": p, "ranges": [list(r) for r in spans.head(_SHOWN)]}
+                    {"partition": p, "ranges": [list(r) for r in head(spans, _SHOWN)]}
                     for p, spans in wrong.items()
                 ],
             },
@@ -231,7 +230,7 @@ def check_isolation(facts: Facts) -> Iterator[Finding | Unchecked]:
     not_looked = {
         p: spans
         for p, below in records.below.items()
-        if (spans := records.looked.get(p, EMPTY).holes(_log_start(log, p), below)).ranges
+        if not (spans := lacking(records.looked.get(p, EMPTY), _log_start(log, p), below)).is_empty
     }
     if not_looked and not wrong:
         yield Unchecked(
@@ -242,22 +241,21 @@ def check_isolation(facts: Facts) -> Iterator[Finding | Unchecked]:
 
 
 def _holes(start: int, end: int, p: int, held: Spans, records: RecordFacts, log: LogFacts) -> _Holes:
-    lacking = held.holes(start, end)
-    declared = spans_between((r.start, r.end) for r in records.lost if r.partition == p)
-    lacking = lacking.without(declared)
+    declared = between((r.start, r.end) for r in records.lost if r.partition == p)
+    absent = lacking(held, start, end).subtract(declared)
     log_start = _log_start(log, p)
-    present = lacking.within(log_start, end)
-    seen = present.common(records.looked.get(p, EMPTY))
+    present = absent.within(log_start, end)
+    seen = present.intersect(records.looked.get(p, EMPTY))
     visible, tombstones, aborted = (
-        seen.common(kind.get(p, EMPTY)) for kind in (records.visible, records.tombstones, records.aborted)
+        seen.intersect(kind.get(p, EMPTY)) for kind in (records.visible, records.tombstones, records.aborted)
     )
     return _Holes(
         visible=visible,
         tombstones=tombstones,
         aborted=aborted,
-        no_record=seen.without(visible).without(tombstones).without(aborted),
-        gone=lacking.within(start, min(end, log_start)),
-        not_looked=present.without(seen),
+        no_record=seen.subtract(visible).subtract(tombstones).subtract(aborted),
+        gone=absent.within(start, min(end, log_start)),
+        not_looked=present.subtract(seen),
     )
 
 
@@ -266,10 +264,10 @@ def _log_start(log: LogFacts, partition: int) -> int:
 
 
 def _count(spans: Mapping[int, Spans]) -> int:
-    return sum(found.count for found in spans.values())
+    return sum(found.size for found in spans.values())
 
 
 def _shown(spans: Mapping[int, Spans]) -> str:
-    ranges = [f"{p}[{start},{end})" for p, found in sorted(spans.items()) for start, end in found.head(3)]
-    more = sum(found.ranges for found in spans.values()) - len(ranges)
+    ranges = [f"{p}[{start},{end})" for p, found in sorted(spans.items()) for start, end in head(found, 3)]
+    more = sum(len(found) for found in spans.values()) - len(ranges)
     return ", ".join(ranges) + (f" and {more} more" if more > 0 else "") + " (partition[start,end))"

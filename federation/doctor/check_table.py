@@ -11,6 +11,7 @@ from typing import Final
 
 from federation.doctor.facts import Facts, Missing, have
 from federation.doctor.findings import Finding, Severity, Unchecked
+from federation.doctor.overlap import head
 
 _SHOWN: Final = 10
 
@@ -54,21 +55,21 @@ def check_rows(facts: Facts) -> Iterator[Finding]:
     Raises:
         MissingPartError: The rows' positions are not known.
     """
-    repeated = have(facts.positions).repeated
-    count = sum(spans.count for spans in repeated.values())
+    positions = have(facts.positions)
+    count = sum(positions.extra_rows.values())
     if not count:
         return
-    examples = {partition: spans.head(_SHOWN) for partition, spans in repeated.items()}
+    examples = {partition: head(spans, _SHOWN) for partition, spans in positions.repeated.items()}
     first = ", ".join(f"{p}[{start},{end})" for p, found in examples.items() for start, end in found[:3])
     yield Finding(
         "DUPLICATE_RECORDS",
         Severity.ERROR,
         f"{count} rows repeat a record that snapshot {facts.snapshot_id} already holds, in partitions "
-        f"{sorted(repeated)}: {first} (partition[start,end))",
+        f"{sorted(examples)}: {first} (partition[start,end))",
         {
             "snapshot_id": facts.snapshot_id,
             "rows": count,
-            "rows_by_partition": {str(p): spans.count for p, spans in repeated.items()},
+            "rows_by_partition": {str(p): rows for p, rows in positions.extra_rows.items()},
             "examples": [[p, start, end] for p, found in examples.items() for start, end in found],
         },
     )

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from coldset.manifests import FileReference
 from federation.boundary import CommittedOffsets
-from federation.doctor.spans import Spans
+from federation.boundary.spans import Spans
 from hotset import Isolation, LogBounds, OffsetRange
 
 T = TypeVar("T")
@@ -98,12 +98,14 @@ class Positions:
 
     Attributes:
         held: Per partition, the offsets; no partition without rows.
-        repeated: Per partition, ranges that came again, once for each repetition.
+        repeated: Per partition with such, the offsets that more than one row has.
+        extra_rows: For these partitions, rows beyond the first of each offset.
         rows_without: Rows whose partition or offset is null.
     """
 
     held: Mapping[int, Spans]
     repeated: Mapping[int, Spans]
+    extra_rows: Mapping[int, int]
     rows_without: int
 
 

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from federation.boundary import CommittedOffsets
+from federation.boundary.spans import EMPTY, Spans, union
 from federation.definition import TableDefinition
 from federation.doctor.facts import LogFacts, Missing, Positions, RecordFacts, RetentionFacts
-from federation.doctor.spans import EMPTY, Spans, join, spans_between, spans_of
+from federation.doctor.overlap import between, head, lacking
 from hotset import (
     Deadline,
     HotsetError,
@@ -116,7 +117,7 @@ def gather_records(
     Raises:
         Nothing of its own: what cannot be read is `Missing`.
     """
-    below = {p: spans.end for p, spans in positions.held.items()}
+    below = {p: spans.top for p, spans in positions.held.items()}
     if not isinstance(committed, Missing):
         below = {found.partition: committed.of(found.partition) for found in log.bounds.partitions}
     windows = {
@@ -132,7 +133,7 @@ def gather_records(
     try:
         everything = _read(client, log.bounds.topic, windows, Isolation.READ_UNCOMMITTED, deadline)
         # Where every offset is a record there was no transaction, and both isolations show the same.
-        mixed = {p: spans for p, spans in windows.items() if spans.count != everything.count(p)}
+        mixed = {p: spans for p, spans in windows.items() if spans.size != everything.all(p).size}
         committing = _read(client, log.bounds.topic, mixed, Isolation.READ_COMMITTED, deadline)
     except HotsetError as exc:
         return Missing(str(exc), is_failure=True)
@@ -141,7 +142,7 @@ def gather_records(
         looked=windows,
         visible={p: shown[p].with_value.get(p, EMPTY) for p in windows},
         tombstones={p: shown[p].without_value.get(p, EMPTY) for p in windows},
-        aborted={p: everything.all(p).without(committing.all(p)) for p in mixed},
+        aborted={p: everything.all(p).subtract(committing.all(p)) for p in mixed},
         below=below,
         is_boundary=not isinstance(committed, Missing),
         lost=() if isinstance(committed, Missing) else committed.lost,
@@ -157,10 +158,7 @@ class _Read:
 
     def all(self, partition: int) -> Spans:
         halves = (self.with_value.get(partition, EMPTY), self.without_value.get(partition, EMPTY))
-        return join(halves)[0]
-
-    def count(self, partition: int) -> int:
-        return self.all(partition).count
+        return union(halves)
 
 
 def _windows(held: Spans, log_start: int, end: int, look_back: int) -> Spans:
@@ -170,11 +168,11 @@ def _windows(held: Spans, log_start: int, end: int, look_back: int) -> Spans:
     # Half of the limit is for the window, so that there is some left for holes before it.
     window_start = max(log_start, end - max(1, look_back // 2))
     chosen, left = [(window_start, end)], look_back - (end - window_start)
-    for start, hole_end in held.holes(log_start, window_start).head(_HOLES_READ):
+    for start, hole_end in head(lacking(held, log_start, window_start), _HOLES_READ):
         if left > 0:
             chosen.append((start, min(hole_end, start + left)))
             left -= chosen[-1][1] - start
-    return spans_between(chosen)
+    return between(chosen)
 
 
 def _read(
@@ -191,17 +189,17 @@ def _read(
                 rows = batch.filter(pc.equal(batch.column("partition"), partition))
                 has_value = rows.column("value").is_valid()
                 for is_wanted, mask in ((True, has_value), (False, pc.invert(has_value))):
-                    spans = spans_of(rows.column("offset").filter(mask))[0]
+                    spans = Spans.from_offsets(rows.column("offset").filter(mask))
                     found[is_wanted].setdefault(partition, []).append(spans)
     return _Read(
-        {partition: join(sets)[0] for partition, sets in found[True].items()},
-        {partition: join(sets)[0] for partition, sets in found[False].items()},
+        {partition: union(sets) for partition, sets in found[True].items()},
+        {partition: union(sets) for partition, sets in found[False].items()},
     )
 
 
 def _rounds(windows: Mapping[int, Spans]) -> Iterator[tuple[OffsetRange, ...]]:
     # One drain reads one range of each partition.
-    listed = {partition: spans.head(spans.ranges) for partition, spans in windows.items()}
+    listed = {partition: list(spans) for partition, spans in windows.items()}
     for number in range(max((len(ranges) for ranges in listed.values()), default=0)):
         yield tuple(
             OffsetRange(partition, *ranges[number])

@@ -20,9 +20,10 @@ from coldset.manifests import FileReference, list_files
 from federation.boundary import PIN_TAG
 from federation.boundary.layouts import KafkaLayout, layout_of
 from federation.boundary.resolve import RESOLVERS
+from federation.boundary.spans import EMPTY, Spans, union
 from federation.definition import TableDefinition
 from federation.doctor.facts import Ancestor, History, Missing, Positions
-from federation.doctor.spans import Spans, join, spans_of
+from federation.doctor.overlap import overlap, repeated
 from federation.errors import OptionError
 from federation.secrets import resolve
 
@@ -104,7 +105,7 @@ def gather_positions(pinned: PinnedTable, definition: TableDefinition) -> Positi
             )
         for batch in _read(pinned, definition, layout):
             tally.add(batch)
-            if tally.ranges > _KEPT:
+            if tally.weight > _KEPT:
                 return Missing(
                     f"the offsets of the table fall into more than {_KEPT} ranges, which is more than are "
                     "kept in memory",
@@ -142,51 +143,52 @@ class _Tally:
 
     def __init__(self) -> None:
         self._pending: dict[int, list[Spans]] = {}
-        self._pending_ranges: dict[int, int] = {}
-        self._repeated: dict[int, list[Spans]] = {}
+        self._weights: dict[int, int] = {}
+        self._repeated: dict[int, Spans] = {}
+        self._rows: dict[int, int] = {}
         self._rows_without = 0
 
     @property
-    def ranges(self) -> int:
-        repeated = sum(spans.ranges for found in self._repeated.values() for spans in found)
-        return sum(self._pending_ranges.values()) + repeated
+    def weight(self) -> int:
+        """Ranges that are kept."""
+        return sum(self._weights.values()) + sum(len(spans) for spans in self._repeated.values())
 
     def add(self, batch: pa.RecordBatch) -> None:
-        partitions, offsets = batch.column(0), batch.column(1)
-        is_known = pc.and_(partitions.is_valid(), offsets.is_valid())
-        self._rows_without += batch.num_rows - (pc.sum(is_known).as_py() or 0)
-        partitions, offsets = partitions.filter(is_known), offsets.filter(is_known)
+        known = batch.filter(pc.and_(batch.column(0).is_valid(), batch.column(1).is_valid()))
+        self._rows_without += batch.num_rows - known.num_rows
+        partitions, offsets = known.column(0), known.column(1).cast(pa.int64())
         for partition in pc.unique(partitions).to_pylist():
-            found, again = spans_of(offsets.filter(pc.equal(partitions, partition)))
-            self._take(partition, found, again)
+            self._take(partition, offsets.filter(pc.equal(partitions, partition)))
 
-    def _take(self, partition: int, found: Spans, again: Spans) -> None:
+    def _take(self, partition: int, offsets: pa.Int64Array) -> None:
+        found = Spans.from_offsets(offsets)
+        self._rows[partition] = self._rows.get(partition, 0) + len(offsets)
+        if found.size < len(offsets):
+            self._repeat(partition, repeated(offsets))
         self._pending.setdefault(partition, []).append(found)
-        self._pending_ranges[partition] = self._pending_ranges.get(partition, 0) + found.ranges
-        self._repeat(partition, again)
+        self._weights[partition] = self._weights.get(partition, 0) + len(found)
         # Joining costs a pass over what is there, so it waits until that has doubled.
-        joined = self._pending[partition][0].ranges
-        if self._pending_ranges[partition] > 2 * joined + _JOINED_AT:
+        if self._weights[partition] > 2 * len(self._pending[partition][0]) + _JOINED_AT:
             self._join(partition)
 
     def _join(self, partition: int) -> Spans:
-        union, again = join(self._pending[partition])
-        self._pending[partition] = [union]
-        self._pending_ranges[partition] = union.ranges
-        self._repeat(partition, again)
-        return union
+        pending = self._pending[partition]
+        joined = union(pending)
+        if joined.size < sum(spans.size for spans in pending):
+            self._repeat(partition, overlap(pending))
+        self._pending[partition] = [joined]
+        self._weights[partition] = len(joined)
+        return joined
 
     def _repeat(self, partition: int, again: Spans) -> None:
-        if again.ranges:
-            self._repeated.setdefault(partition, []).append(again)
+        self._repeated[partition] = union([self._repeated.get(partition, EMPTY), again])
 
     def total(self) -> Positions:
         held = {partition: self._join(partition) for partition in sorted(self._pending)}
-        repeated = {
-            partition: Spans(
-                pa.concat_arrays([spans.starts for spans in found]),
-                pa.concat_arrays([spans.ends for spans in found]),
-            )
-            for partition, found in sorted(self._repeated.items())
-        }
-        return Positions(held, repeated, self._rows_without)
+        extra = {partition: self._rows[partition] - spans.size for partition, spans in held.items()}
+        return Positions(
+            held=held,
+            repeated=dict(sorted(self._repeated.items())),
+            extra_rows={partition: rows for partition, rows in extra.items() if rows},
+            rows_without=self._rows_without,
+        )
