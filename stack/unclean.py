@@ -6,7 +6,7 @@ chance. It must not know who reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from confluent_kafka import Producer
 
@@ -19,7 +19,12 @@ UNCLEAN = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
 
 
 def lose_tail(
-    cluster: KafkaCluster, topic: str, tail: Iterable[bytes], partition: int = 0
+    cluster: KafkaCluster,
+    topic: str,
+    tail: Iterable[bytes],
+    partition: int = 0,
+    *,
+    seen: Callable[[], object] = lambda: None,
 ) -> tuple[int, int]:
     """Let the last records of a partition be acknowledged, read and lost.
 
@@ -32,6 +37,7 @@ def lose_tail(
             `acks=all`, or it is lost too.
         tail: The values that get lost.
         partition: Where.
+        seen: Called while the tail can be read and only the leader has it.
 
     Returns:
         The end of the partition with the tail, and after its loss.
@@ -52,6 +58,7 @@ def lose_tail(
         wait_until(lambda: cluster.in_sync(topic, partition) == [leader], "one replica to be left")
         _produce(cluster.reachable, topic, partition, tail)
         old_end = cluster.end_offset(topic, partition)
+        seen()
         cluster.kill(leader)
     finally:
         for broker in followers:

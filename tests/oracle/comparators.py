@@ -52,21 +52,21 @@ def column_max(lake: Lake) -> Observed:
 
 def by_hand(session: SparkSession, lake: Lake) -> Observed:
     """Spark's Iceberg table and Spark's Kafka source, split at the largest offset in the table."""
-    name = f"lake_{lake.topic}"
+    own = session.newSession()  # with a catalog of its own
     conf = {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "jdbc", ".jdbc.schema-version": "V1"}
     conf[".uri"] = f"jdbc:sqlite:{lake.directory}/catalog.db?busy_timeout=10000"
     conf[".warehouse"] = lake.directory.as_uri()
     conf[".jdbc.init-catalog-tables"] = "false"
     conf[".cache-enabled"] = "false"
     for key, value in conf.items():
-        session.conf.set(f"spark.sql.catalog.{name}{key}", value)
-    cold = session.table(f"{name}.{lake.table}")
+        own.conf.set(f"spark.sql.catalog.lake{key}", value)
+    cold = own.table(f"lake.{lake.table}")
     tops = {r[0]: r[1] + 1 for r in cold.groupBy(PARTITION).agg({OFFSET: "max"}).collect()}
     consumer = consumer_of(lake)
     partitions = _partitions(consumer, lake)
     consumer.close()
     starts = json.dumps({lake.topic: {str(p): tops.get(p, 0) for p in partitions}})
-    source = session.read.format("kafka").option("kafka.bootstrap.servers", lake.bootstrap)
+    source = own.read.format("kafka").option("kafka.bootstrap.servers", lake.bootstrap)
     source = source.option("subscribe", lake.topic).option("startingOffsets", starts)
     hot = source.option("endingOffsets", "latest").load()
     return _union(cold.select(*IDENTITY).unionByName(_parsed(hot)).toArrow(), [])

@@ -6,13 +6,17 @@ Each is started when a fault first needs it, and all end with the arena. Topics 
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from stack import KafkaBroker
+from stack.cluster import KafkaCluster
+from stack.kafka import KafkaBroker, Listener
+from stack.ports import free_port
+from stack.proxy import TcpProxy
 from stack.spark_writer import JARS
 
 if TYPE_CHECKING:
@@ -40,17 +44,29 @@ class Arena:
         self.has_spark = has_spark
         self.spark_share = spark_share
         self.by_hand_share = by_hand_share
+        self.proxy: TcpProxy
         self._open = ExitStack()
 
     @cached_property
     def broker(self) -> KafkaBroker:
-        return self._open.enter_context(KafkaBroker.start(self.directory / "broker", properties=EAGER))
+        """One broker, with a second door behind the proxy."""
+        door = free_port()
+        self.proxy = self._open.enter_context(TcpProxy.start("127.0.0.1", door))
+        listener = Listener("PROXIED", door, advertised_port=self.proxy.port)
+        directory = self.directory / "broker"
+        started = KafkaBroker.start(directory, listeners=[listener], properties=EAGER)
+        return self._open.enter_context(started)
+
+    @cached_property
+    def cluster(self) -> KafkaCluster:
+        return self._open.enter_context(KafkaCluster.start(self.directory / "cluster"))
 
     @cached_property
     def spark(self) -> SparkSession:
         from pyspark.sql import SparkSession
 
         os.environ["PYTHONPATH"] = os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")])
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         jars = ",".join(sorted(str(jar) for jar in JARS.glob("*.jar")))
         # Four tries, so that a killed worker's task is tried again as on any cluster.
         builder = SparkSession.builder.appName("oracle").master("local[2,4]").config("spark.jars", jars)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tests.oracle.faults import commits, records, retention, tables, transactions
+from tests.oracle.faults import commits, network, records, retention, tables, transactions, workers
 from tests.oracle.faults.campaign import Kind
 
 ALL = [
@@ -19,6 +19,9 @@ ALL = [
     Kind("K8", retention.k8_topic_deleted),
     Kind("K9", retention.k9_recreated),
     Kind("K10", retention.k10_partitions_added),
+    Kind("K11", network.k11_leaders, needs="cluster"),
+    Kind("K12", network.k12_unclean_election, needs="cluster"),
+    Kind("K14", network.k14_bad_network),
     Kind("K15", records.k15_corrupt_batch),
     Kind("K16", records.k16_codecs_and_sizes),
     Kind("K18", records.k18_compacted),
@@ -29,6 +32,7 @@ ALL = [
     Kind("I4c", commits.i4c_killed_committer, 2),
     Kind("I5c", tables.i5c_maintenance, 2),
     Kind("I7c", tables.i7c_files, 2),
+    Kind("G2", workers.g2_killed_workers, needs="spark"),
     Kind("S2", records.s2_poison),
     Kind("N1", transactions.k4_mixture),
     Kind("N2", commits.n2_freezes_all_the_while),
