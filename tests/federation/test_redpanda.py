@@ -201,3 +201,36 @@ def test_a_table_of_redpanda_without_the_address_names_the_option(filled: Lake) 
 
     with pytest.raises(BoundaryUnknownError, match="redpandaUrl"):
         bare.open(**options).cut()
+
+
+PLACE = pa.struct([("partition", pa.int32()), ("offset", pa.int64()), ("timestamp", pa.timestamp("us"))])
+PLACED = pa.schema([("seq", pa.int64()), ("redpanda", PLACE)])
+
+
+def test_what_the_proxy_does_not_tell_is_proven_by_the_column_of_redpanda(
+    lake: MakeLake, proxy: RedpandaProxy
+) -> None:
+    """Every table of Redpanda has it, so earlier snapshots, and all while the proxy is gone, are known."""
+    made = lake(schema=PLACED, partitions=1).having(redpandaUrl=proxy.url)
+    produce(made.bootstrap, made.topic, [{"seq": i} for i in range(10)])
+    for first, end in ((0, 4), (4, 6)):
+        rows = [{"seq": i, "redpanda": {"partition": 0, "offset": i}} for i in range(first, end)]
+        made.load().append(pa.Table.from_pylist(rows, PLACED), snapshot_properties={MARK: "{}"})
+    older, newest = (snapshot.snapshot_id for snapshot in made.load().snapshots())
+    proxy.commit(made.topic, newest, {0: 5})
+
+    assert told_by(made) == ("redpanda", "exact", 6)
+    assert told_by(made, **{"snapshot-id": str(older)}) == ("columns", "proven", 4)
+    proxy.stop()
+    assert told_by(made.having(boundary="columns")) == ("columns", "proven", 6)
+    assert told_by(made, **{"snapshot-id": str(older)}) == ("columns", "proven", 4)
+
+
+def told_by(lake: Lake, **options: str) -> tuple[str, str, int]:
+    scan = lake.open(**options).scan()
+    rows = scan.to_arrow().to_pylist()
+
+    assert sorted((row["seq"], row["redpanda"]["offset"]) for row in rows) == [(i, i) for i in range(10)]
+    boundary = scan.receipt.boundary
+    assert boundary is not None
+    return boundary["resolver"], boundary["confidence"], scan.cut.ranges[0].start
