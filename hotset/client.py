@@ -11,7 +11,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
@@ -19,7 +19,6 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import (
     Consumer,
     IsolationLevel,
-    KafkaError,
     KafkaException,
     TopicCollection,
     TopicPartition,
@@ -28,15 +27,17 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin import OffsetSpec as _OffsetSpec  # type: ignore[attr-defined]
 
 from hotset.deadline import Deadline
-from hotset.errors import HotsetError, KafkaConfigError, KafkaProtocolError, KafkaUnavailableError
+from hotset.errors import HotsetError, KafkaConfigError, KafkaProtocolError
 from hotset.offsets import Isolation, OffsetRange
 from hotset.properties import check_properties
-from hotset.translate import TRANSIENT, error_class, translate
+from hotset.translate import TRANSIENT, translate
+from hotset.trouble import Trouble
 
 K = TypeVar("K")
 T = TypeVar("T")
 
 _PAUSE_S: Final = 0.05
+_SLICE_S: Final = 0.05
 
 LATEST: Final[Any] = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
 EARLIEST: Final[Any] = _OffsetSpec.earliest()  # type: ignore[no-untyped-call]
@@ -51,18 +52,6 @@ class TopicDescription:
     partitions: tuple[int, ...]
 
 
-@dataclass(slots=True)
-class _LastError:
-    """The newest connection trouble, so that a timeout can say why."""
-
-    text: str = ""
-    cls: type[HotsetError] = KafkaUnavailableError
-
-    def note(self, error: KafkaError) -> None:
-        self.text = f"; last error: {error.str()}"
-        self.cls = error_class(error, KafkaUnavailableError)
-
-
 @dataclass(frozen=True, slots=True)
 class KafkaClient:
     """A read-only view of one cluster, with checked properties.
@@ -73,7 +62,7 @@ class KafkaClient:
 
     properties: Mapping[str, str] = field(repr=False)  # with secrets in it
     _admin: AdminClient
-    _trouble: _LastError = field(repr=False)
+    _trouble: Trouble = field(repr=False)
 
     def describe(self, topic: str, deadline: Deadline) -> TopicDescription:
         """Ask the cluster, not a cache, for a topic's identity and partitions.
@@ -181,20 +170,19 @@ class KafkaClient:
             Nothing of its own.
         """
         self._admin.poll(0)  # hands out the errors that librdkafka has noted since
-        return self._trouble.cls(
-            f"{doing}: no answer within {deadline.budget_ms} ms{self._trouble.text}; "
-            "check that the brokers are reachable from here",
-            budget_ms=deadline.budget_ms,
-        )
+        return self._trouble.late(doing, deadline)
 
     def ask(self, doing: str, deadline: Deadline, call: Callable[..., Mapping[K, Future[T]]]) -> dict[K, T]:
         """Make one call of the admin client, again while it fails in passing; else raise a HotsetError."""
         cause: KafkaException | None = None
+        refusals = self._trouble.begin()
         while not deadline.has_passed:
             try:
                 futures = call(self._admin, request_timeout=max(0.001, deadline.remaining_s))
-                # The margin lets librdkafka's own timeout speak first: its text is better.
-                return {key: f.result(timeout=deadline.remaining_s + 1.0) for key, f in futures.items()}
+                self._wait(futures.values(), doing, deadline, refusals)
+                answer = {key: future.result(timeout=0) for key, future in futures.items()}
+                self._trouble.end()
+                return answer
             except TimeoutError as exc:
                 raise self.late(doing, deadline) from exc
             except ValueError as exc:
@@ -206,6 +194,16 @@ class KafkaClient:
                 cause = exc
                 time.sleep(min(_PAUSE_S, deadline.remaining_s))
         raise self.late(doing, deadline) from cause
+
+    def _wait(self, futures: Iterable[Future[T]], doing: str, deadline: Deadline, refusals: int) -> None:
+        """Wait for all answers, but not for a cluster whose every broker refuses this client."""
+        # The margin lets librdkafka's own timeout speak first: its text is better.
+        at_s = deadline.at_s + 1.0
+        while wait(futures, min(_SLICE_S, max(0.0, at_s - time.monotonic()))).not_done:
+            self._admin.poll(0)
+            self._trouble.require_access(doing, refusals)
+            if time.monotonic() >= at_s:
+                return
 
 
 def connect(properties: Mapping[str, str]) -> KafkaClient:
@@ -227,7 +225,7 @@ def connect(properties: Mapping[str, str]) -> KafkaClient:
 # By process id: librdkafka's handles do not survive a fork, and must not even be destroyed in a child.
 @functools.lru_cache(maxsize=64)
 def _connect(_pid: int, items: tuple[tuple[str, str], ...]) -> KafkaClient:
-    trouble = _LastError()
+    trouble = Trouble()
     settings = {
         "client.id": "kafkaiceberg",
         **dict(items),

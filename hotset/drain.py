@@ -8,6 +8,7 @@ offsets too. Anything else raises. The file does not look inside a value.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,13 +23,17 @@ from hotset.errors import (
     HotReadTimeoutError,
     HotsetError,
     KafkaProtocolError,
+    KafkaUnavailableError,
     OffsetOutOfRangeError,
 )
 from hotset.offsets import Isolation, OffsetRange
-from hotset.translate import PARTITION_EOF, TRANSIENT, translate
+from hotset.translate import GROUP_REFUSED, PARTITION_EOF, TRANSIENT, translate
 
 _POLL_RECORDS: Final = 1000
 _POLL_S: Final = 0.02
+
+# A consumer is not told of a topic that is gone or denied to it: its partitions fall silent.
+_SILENCE_MS: Final = 2000
 
 RAW_SCHEMA: Final = pa.schema(
     [
@@ -181,6 +186,7 @@ class _Drain:
         self._next = {r.partition: r.start for r in ranges}
         self._open = set(self._ends)
         self._moved_at_s = time.monotonic()
+        self._ask_after_ms = _SILENCE_MS
 
     def chunks(self, columns: _Columns, guard: Callable[[], None]) -> Iterator[pa.RecordBatch]:
         while self._open:
@@ -232,7 +238,7 @@ class _Drain:
             if partition in self._open:
                 self._advance(partition, message.offset())
             return
-        if error.code() in TRANSIENT:
+        if error.code() in TRANSIENT or error.code() == GROUP_REFUSED:
             return
         cause = translate(error, doing=f"reading topic {self._topic!r} partition {partition}")
         if isinstance(cause, OffsetOutOfRangeError):
@@ -263,9 +269,18 @@ class _Drain:
 
     def _require_time(self) -> None:
         waited_ms = (time.monotonic() - self._moved_at_s) * 1000
-        if not self._deadline.has_passed and waited_ms < self._limits.no_progress_ms:
-            return
-        raise self._too_late(waited_ms)
+        if self._deadline.has_passed or waited_ms >= self._limits.no_progress_ms:
+            raise self._too_late(waited_ms)
+        if waited_ms < _SILENCE_MS:
+            self._ask_after_ms = _SILENCE_MS
+        elif waited_ms >= self._ask_after_ms:
+            self._ask_after_ms += _SILENCE_MS
+            self._require_topic()
+
+    def _require_topic(self) -> None:
+        with contextlib.suppress(KafkaUnavailableError):  # then it is not known, and waiting may help
+            at_most_ms = min(_SILENCE_MS, int(self._deadline.remaining_s * 1000))
+            self._client.describe(self._topic, Deadline.after_ms(at_most_ms))
 
     def _too_late(self, waited_ms: float) -> HotsetError:
         left = ", ".join(f"{p}[{self._next[p]},{self._ends[p]})" for p in sorted(self._open))

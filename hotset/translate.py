@@ -30,7 +30,6 @@ _CODES: Final[Mapping[type[HotsetError], tuple[str, ...]]] = {
     OffsetOutOfRangeError: ("OFFSET_OUT_OF_RANGE", "_AUTO_OFFSET_RESET", "_NO_OFFSET"),
     KafkaAccessError: (
         "CLUSTER_AUTHORIZATION_FAILED",
-        "GROUP_AUTHORIZATION_FAILED",
         "SASL_AUTHENTICATION_FAILED",
         "TOPIC_AUTHORIZATION_FAILED",
         "UNSUPPORTED_SASL_MECHANISM",
@@ -58,7 +57,12 @@ _BY_CODE: Final = {getattr(KafkaError, name): cls for cls, names in _CODES.items
 
 _TRUNCATED: Final = "log truncation"
 
-PARTITION_EOF: Final[int] = KafkaError._PARTITION_EOF  # noqa: SLF001 - librdkafka names its own codes with a dash
+# librdkafka looks for the coordinator of a group that is never joined, and who reads exact ranges
+# needs no access to one.
+GROUP_REFUSED: Final[int] = KafkaError.GROUP_AUTHORIZATION_FAILED
+
+ALL_BROKERS_DOWN: Final[int] = KafkaError._ALL_BROKERS_DOWN  # noqa: SLF001 - its own codes begin with a dash
+PARTITION_EOF: Final[int] = KafkaError._PARTITION_EOF  # noqa: SLF001
 TRANSIENT: Final = frozenset(getattr(KafkaError, name) for name in _CODES[KafkaUnavailableError])
 
 

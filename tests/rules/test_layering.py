@@ -30,7 +30,12 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 # A foreign library and the files or folders that may import it; stack, tests and benchmarks may always.
 USED_IN: dict[str, tuple[str, ...]] = {
-    "confluent_kafka": ("hotset/client.py", "hotset/translate.py", "hotset/retention.py"),
+    "confluent_kafka": (
+        "hotset/client.py",
+        "hotset/translate.py",
+        "hotset/retention.py",
+        "hotset/trouble.py",
+    ),
     "duckdb": ("federation/engine/", "hotset/decode/json.py"),
     "fastavro": ("federation/boundary/connect_events.py",),
     "flask": ("sql_gateway/",),
