@@ -11,16 +11,24 @@ import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pyarrow as pa
-from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.exceptions import NoSuchIcebergTableError, NoSuchNamespaceError, NoSuchTableError
+from pyiceberg.catalog import _ENV_CONFIG, Catalog, CatalogType, infer_catalog_type, load_catalog
+from pyiceberg.exceptions import (
+    NoSuchIcebergTableError,
+    NoSuchNamespaceError,
+    NoSuchTableError,
+    ServerError,
+    ServiceUnavailableError,
+)
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.typedef import RecursiveDict
+from pyiceberg.utils.config import merge_config
 
 from coldset.errors import (
     CatalogConfigError,
@@ -111,13 +119,28 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
 @functools.lru_cache(maxsize=64)
 def _open(_pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
     try:
-        catalog = load_catalog(name, **dict(items))
-        return _with_kept_metadata(_without_code(catalog))
+        return _with_kept_metadata(_without_code(_load(name, dict(items))))
+    except (OSError, ServerError, ServiceUnavailableError) as exc:
+        raise CatalogUnavailableError(
+            f"catalog {name!r} did not answer: {type(exc).__name__}: {exc}; "
+            "check catalog.uri, and that the catalog is up"
+        ) from exc
     except Exception as exc:
         raise CatalogConfigError(
             f"catalog {name!r} could not be opened: {type(exc).__name__}: {exc}; "
             "set catalog.type, catalog.uri and catalog.warehouse, or configure pyiceberg"
         ) from exc
+
+
+def _load(name: str, properties: dict[str, str]) -> Catalog:
+    # As pyiceberg chooses it, from its own configuration too.
+    merged = merge_config(_ENV_CONFIG.get_catalog_config(name) or {}, cast(RecursiveDict, properties))
+    named = str(merged.get("type") or "").lower()
+    if (named or infer_catalog_type(name, merged)) not in (CatalogType.REST, CatalogType.REST.value):
+        return load_catalog(name, **properties)
+    from coldset.rest import TimedRestCatalog  # a second, for those who need it
+
+    return TimedRestCatalog(name, **cast(dict[str, str], merged))
 
 
 def _without_code(catalog: Catalog) -> Catalog:

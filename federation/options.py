@@ -162,7 +162,9 @@ OPTIONS: Final = (
 PASSTHROUGH: Final = {
     "kafka.": "A librdkafka property; `kafka.bootstrap.servers` is required unless `read` is `cold`. "
     "Only properties that cannot run code or change how ranges are read.",
-    "catalog.": "A pyiceberg catalog property, such as `catalog.type`, `catalog.uri`, `catalog.warehouse`.",
+    "catalog.": "A pyiceberg catalog property, such as `catalog.type`, `catalog.uri`, `catalog.warehouse`. "
+    "A REST catalog may be silent for `catalog.rest.client.socket-timeout-ms` (30000) milliseconds, and "
+    "take `catalog.rest.client.connection-timeout-ms` (10000) to connect.",
 }
 
 TABLE_PROPERTY_PREFIX: Final = "kafkaiceberg."

@@ -1,0 +1,92 @@
+"""An Iceberg REST catalog: the reference server of Apache Iceberg's own tests, over SQLite.
+
+Catalogs that answer over HTTP fail in ways that a file cannot, so freezes are tested against a real
+one, behind the proxy of `stack.catalog_proxy`. It must not know tables or commits.
+"""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from stack.java import class_path, java_executable
+from stack.ports import HOST, free_port
+from stack.process import ManagedProcess
+
+START_DEADLINE_S: Final = 60.0
+
+
+class RestCatalog:
+    """A running catalog server, which ends when this process ends."""
+
+    def __init__(self, process: ManagedProcess, port: int) -> None:
+        """Hold a started server; use `start`."""
+        self.process = process
+        self.port = port
+        self.uri = f"http://{HOST}:{port}"
+
+    @classmethod
+    def start(cls, directory: Path, *, deadline_s: float = START_DEADLINE_S) -> Self:
+        """Start a catalog and wait until it answers.
+
+        Args:
+            directory: Holds its log, its SQLite file and the warehouse; that of an earlier catalog
+                brings back its tables.
+            deadline_s: How long it may take to answer.
+
+        Raises:
+            StackError: Java or the jars are missing, or the server ended or was late.
+        """
+        directory = directory.resolve()
+        (directory / "warehouse").mkdir(parents=True, exist_ok=True)
+        port = free_port()
+        settings = {
+            "CATALOG_CATALOG__IMPL": "org.apache.iceberg.jdbc.JdbcCatalog",
+            "CATALOG_URI": f"jdbc:sqlite:{directory / 'catalog.db'}",
+            "CATALOG_WAREHOUSE": (directory / "warehouse").as_uri(),
+            "CATALOG_REST_PORT": str(port),
+        }
+        process = ManagedProcess.start(
+            [
+                java_executable(), "-Xmx256m", "-cp", class_path("rest-catalog"),
+                "org.apache.iceberg.rest.RESTCatalogServer",
+            ],
+            directory / "catalog.log",
+            settings,
+            cwd=directory,
+        )  # fmt: skip
+        started = cls(process, port)
+        try:
+            process.wait_for(started.answers, deadline_s)
+        except BaseException:
+            process.kill()
+            raise
+        return started
+
+    def answers(self) -> bool:
+        """Whether the server tells clients its configuration."""
+        try:
+            with urllib.request.urlopen(f"{self.uri}/v1/config", timeout=5) as answer:  # noqa: S310
+                return bool(answer.status == 200)
+        except (OSError, urllib.error.URLError):
+            return False
+
+    def stop(self) -> None:
+        """Stop the server."""
+        self.process.stop(5)
+
+    def __enter__(self) -> Self:
+        """Return the catalog itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop the server."""
+        self.stop()
