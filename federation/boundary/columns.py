@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,10 +34,19 @@ _SNAPSHOTS_KEPT: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What the table says, whatever Kafka holds by now."""
+    """What the table says, whatever Kafka holds by now.
+
+    Attributes:
+        held: What the snapshot's own files hold.
+        past: What its ancestors held or recorded.
+        committed: Both, per partition that has any.
+        holes: What lies below the largest of these and is not among them.
+    """
 
     held: Held
     past: Past
+    committed: Mapping[int, Spans]
+    holes: Mapping[int, Spans]
 
 
 # A snapshot never changes, so what its files and its ancestors say stays true.
@@ -69,9 +79,7 @@ def resolve_columns(
             option="kafkaColumns",
         )
     evidence = _read_evidence(pinned, layout, definition)
-    held, past = evidence.held, evidence.past
-    committed = _together(held, past)
-    holes = {p: found.holes() for p, found in committed.items()}
+    held, past, committed, holes = evidence.held, evidence.past, evidence.committed, evidence.holes
     lost = () if past.floor is None else past.floor.lost
     if definition.accepts_gaps:
         late = tuple(_leading(holes))
@@ -105,7 +113,9 @@ def _read_evidence(pinned: PinnedTable, layout: KafkaLayout, definition: TableDe
             return _known[key]
     properties = resolve(definition.catalog_properties)
     held = find_held(pinned, held_files(pinned, columns.ids), columns, properties)
-    found = _Evidence(held, find_past(pinned, held, columns, properties))
+    past = find_past(pinned, held, columns, properties)
+    committed = _together(held, past)
+    found = _Evidence(held, past, committed, {p: each.holes() for p, each in committed.items()})
     with _known_lock:
         _known[key] = found
         while len(_known) > _SNAPSHOTS_KEPT:
@@ -119,7 +129,7 @@ def _together(held: Held, past: Past) -> dict[int, Spans]:
     return {p: found for p, found in both.items() if not found.is_empty}
 
 
-def _leading(holes: dict[int, Spans]) -> list[OffsetRange]:
+def _leading(holes: Mapping[int, Spans]) -> list[OffsetRange]:
     return [
         OffsetRange(p, 0, next(iter(found))[1])
         for p, found in holes.items()
