@@ -9,10 +9,12 @@ import pytest
 
 from federation.doctor import Report, Severity, examine
 from stack.connect import ConnectWorker
+from stack.spark_writer import SparkWriter
 from tests.builders import Lake
 from tests.conftest import MakeLake
-from tests.doctor.ward import codes, found, held_back, wait_until
-from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, abort, send
+from tests.doctor.ward import COLUMNS, ROWS, codes, found, held_back, wait_until
+from tests.writers.happenings import abort, send
+from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -53,3 +55,37 @@ def test_a_sink_that_reads_uncommitted_is_found_out(lake: MakeLake, worker: Conn
     finding = found(report, "ISOLATION_DIFFERS")
     assert finding.severity is Severity.ERROR
     assert finding.facts["partitions"] == [{"partition": 0, "ranges": [[10, 15]]}]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+def test_a_spark_query_is_found_out_by_what_it_read(
+    lake: MakeLake, spark_writer: SparkWriter, isolation: str
+) -> None:
+    made = lake(partitions=1, schema=ROWS).having(kafkaColumns=COLUMNS)
+    send(made, range(10), partition=0)
+    abort(made, range(900, 905), partition=0)
+    wait_until(lambda: held_back(made) == 0, "the transaction's marker")
+    send(made, range(10, 15), partition=0)
+    spark_writer.stream(
+        made.directory / "catalog.db",
+        table=made.table,
+        checkpoint=str(made.directory / "query"),
+        schema="seq long",
+        select="v.*, partition AS kafka_partition, offset AS kafka_offset",
+        source={
+            "kafka.bootstrap.servers": made.bootstrap,
+            "subscribe": made.topic,
+            "kafka.isolation.level": isolation,
+        },
+    )
+
+    report = examine(made.merged(checkpointLocation=str(made.directory / "query")))
+
+    assert found(report, "WRITER").facts["resolver"] == "spark"
+    if isolation == "read_committed":
+        assert report.worst is Severity.INFO
+        assert "ISOLATION_DIFFERS" in report.silent
+    else:
+        wrong = found(report, "ISOLATION_DIFFERS").facts["partitions"]
+        assert wrong == [{"partition": 0, "ranges": [[10, 15]]}]
