@@ -70,7 +70,8 @@ def summary_value(snapshot: Snapshot, key: str) -> str | None:
     Raises:
         Nothing of its own.
     """
-    return snapshot.summary.additional_properties.get(key) if snapshot.summary else None
+    # Not by truth: that would count the properties.
+    return None if snapshot.summary is None else snapshot.summary.additional_properties.get(key)
 
 
 class Ancestry:

@@ -61,6 +61,7 @@ RESOLVERS: Final = (
     Resolver("declared", "a writer you speak for", None, resolve_declared),
 )
 _BY_NAME: Final = {resolver.name: resolver for resolver in RESOLVERS}
+_MARKS: Final = tuple(resolver.mark for resolver in RESOLVERS if resolver.mark is not None)
 
 
 def resolve_boundary(
@@ -103,22 +104,23 @@ def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
     walked = 0
     for snapshot in ancestry:
         walked += 1
-        where = f"snapshot {snapshot.snapshot_id}, {_steps(walked - 1)}"
         marked = _marked(snapshot)
+        if marked is None and summary_value(snapshot, SOURCE_ID) is None:
+            continue
+        where = f"snapshot {snapshot.snapshot_id}, {_steps(walked - 1)}"
         if marked is not None:
             seen = f"{where}: {marked.mark}* ({marked.writer})"
             if walked > len(ancestry.survivors) and marked is not _BY_NAME["summary"]:
                 return None, (f"{seen}, which has been expired",)  # its resolver would look in vain
             return marked, (seen,)
-        if summary_value(snapshot, SOURCE_ID) is not None:
-            # A cherry-picked copy has no properties of its source, and only one resolver follows them.
-            source = find_source(pinned.table, snapshot)
-            marked = None if source is None else _marked(source)
-            if marked is _BY_NAME["summary"]:
-                return marked, (f"{where}: a cherry-picked copy of a commit with {marked.mark}",)
-            if source is None or marked is not None:
-                whose = "has been expired" if marked is None else f"is of {marked.writer}"
-                return None, (f"{where}: a cherry-picked copy of a commit that {whose}",)
+        # A cherry-picked copy has no properties of its source, and only one resolver follows them.
+        source = find_source(pinned.table, snapshot)
+        marked = None if source is None else _marked(source)
+        if marked is _BY_NAME["summary"]:
+            return marked, (f"{where}: a cherry-picked copy of a commit with {marked.mark}",)
+        if source is None or marked is not None:
+            whose = "has been expired" if marked is None else f"is of {marked.writer}"
+            return None, (f"{where}: a cherry-picked copy of a commit that {whose}",)
     if ancestry.is_cut and PIN_TAG in pinned.table.refs():
         return _BY_NAME["summary"], (f"tag {PIN_TAG}, since older ancestors have been expired",)
     end = "and older ancestors have been expired" if ancestry.is_cut else "and that is all of them"
@@ -127,10 +129,12 @@ def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
 
 
 def _marked(snapshot: Snapshot) -> Resolver | None:
-    keys = snapshot.summary.additional_properties if snapshot.summary else {}
-    for resolver in RESOLVERS:
+    # Thousands of snapshots may be asked, and most have no mark.
+    keys = () if snapshot.summary is None else snapshot.summary.additional_properties
+    marks = [key for key in keys if key.startswith(_MARKS)]
+    for resolver in RESOLVERS if marks else ():
         mark = resolver.mark
-        if mark is not None and any(key.startswith(mark) for key in keys):
+        if mark is not None and any(key.startswith(mark) for key in marks):
             return resolver
     return None
 
