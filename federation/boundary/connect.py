@@ -3,29 +3,29 @@
 The sink's snapshots hold offsets of its *control topic*, not of the source.
 What its tasks had read when a snapshot was made stands in the control topic
 itself: in the events below those offsets. The sink's consumer group is no
-boundary, since it runs ahead of the table. Only committed events are read, up
-to the last stable offset, so a killed task's open transaction delays nothing.
+boundary, since it runs ahead of the table.
 """
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Final
 
 from coldset import PinnedTable, is_complete, walk_parents
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
-from federation.boundary.connect_events import ControlEvent, decode_event
+from federation.boundary.connect_control import read_control
 from federation.boundary.connect_history import (
     SinkCommit,
     SinkHistory,
     UnknownHistoryError,
     compute_vector,
+    newest_ms,
 )
 from federation.definition import TableDefinition
-from federation.errors import BoundaryUnknownError
-from hotset import Deadline, Isolation, KafkaClient, LogBounds, OffsetRange, drain, read_log_bounds
+from federation.errors import BoundaryUnknownError, TopicReplacedError
+from hotset import Deadline, Isolation, KafkaClient, OffsetRange, drain, read_log_bounds
 from hotset.errors import TopicNotFoundError
 
 PREFIX: Final = "kafka.connect.offsets."
@@ -45,7 +45,8 @@ def resolve_connect(
     Raises:
         BoundaryUnknownError: The control topic is gone or cut short, it speaks
             of several topics or tables, or it contradicts the table.
-        HotsetError: The control topic could not be read.
+        TopicReplacedError: The topic's last committed records are not those that the sink has read.
+        HotsetError: The topics could not be read.
     """
     assert pinned.snapshot is not None
     assert definition.topic is not None
@@ -60,6 +61,8 @@ def resolve_connect(
             vector = compute_vector(history, definition.topic, partitions)
         except UnknownHistoryError as exc:
             raise _unknown(pinned, str(exc)) from exc
+        newest = newest_ms(history, definition.topic, vector)
+        _require_same_records(pinned, definition.topic, vector, newest, client, deadline)
         for partition, offset in vector.items():
             if readers.setdefault(partition, history.group) != history.group:
                 raise _unknown(
@@ -121,20 +124,20 @@ def _read_history(
     for cut in range(1, len(parts)):
         topic, group = ".".join(parts[:cut]), ".".join(parts[cut:])
         try:
-            bounds = read_log_bounds(client, topic, Isolation.READ_COMMITTED, deadline)
+            control = read_control(client, topic, deadline)
         except TopicNotFoundError:
             continue
-        events = [
-            event for event in _events(topic, pinned, bounds, client, deadline) if event.group_id == group
-        ]
+        except ValueError as exc:
+            raise _unknown(pinned, str(exc)) from exc
+        events = [event for event in control.events if event.group_id == group]
         if events:
             return SinkHistory(
                 control=topic,
                 group=group,
                 table=pinned.identifier,
                 table_uuid=pinned.uuid,
-                log_start={p.partition: p.log_start for p in bounds.partitions},
-                ends={p.partition: p.end for p in bounds.partitions},
+                log_start=control.log_start,
+                ends=control.ends,
                 events=events,
                 commits=commits,
                 is_complete=is_complete(pinned.table, pinned.snapshot),
@@ -142,18 +145,37 @@ def _read_history(
     raise _unknown(pinned, f"no control topic with events of the sink was found by the name {name!r}")
 
 
-def _events(
-    topic: str, pinned: PinnedTable, bounds: LogBounds, client: KafkaClient, deadline: Deadline
-) -> Iterator[ControlEvent]:
-    ranges = tuple(OffsetRange(p.partition, p.log_start, max(p.log_start, p.end)) for p in bounds.partitions)
-    for batch in drain(client, topic, ranges, Isolation.READ_COMMITTED, deadline, has_keys=True):
-        for record in batch.to_pylist():
-            try:
-                event = decode_event(record)
-            except ValueError as exc:
-                raise _unknown(pinned, str(exc)) from exc
-            if event is not None:
-                yield event
+def _require_same_records(
+    pinned: PinnedTable,
+    topic: str,
+    vector: Mapping[int, int],
+    newest: Mapping[int, int],
+    client: KafkaClient,
+    deadline: Deadline,
+) -> None:
+    """The sink does not record the topic's identity, but when the last record it read was made.
+
+    A topic that was made anew has other records at those offsets. Records that retention or compaction
+    removed tell nothing, and neither does a boundary beyond the log, which is an error in any case.
+    """
+    bounds = read_log_bounds(client, topic, Isolation.READ_UNCOMMITTED, deadline)
+    last = tuple(
+        OffsetRange(found.partition, vector[found.partition] - 1, vector[found.partition])
+        for found in bounds.partitions
+        if found.partition in newest and found.log_start < vector[found.partition] <= found.end
+    )
+    for batch in drain(client, topic, last, Isolation.READ_UNCOMMITTED, deadline):
+        for record in batch.select(["partition", "offset", "timestamp_ms"]).to_pylist():
+            if record["timestamp_ms"] != newest[record["partition"]]:
+                raise TopicReplacedError(
+                    f"topic {topic!r} is not the topic that table {pinned.identifier!r} was filled from: the "
+                    f"record at offset {record['offset']} of partition {record['partition']} is of "
+                    f"{record['timestamp_ms']} ms, and the sink had read one of "
+                    f"{newest[record['partition']]} ms there; make a new table for the new topic, or read "
+                    "this one with read=cold",
+                    table=pinned.identifier,
+                    topic=topic,
+                )
 
 
 def _unknown(pinned: PinnedTable, why: str) -> BoundaryUnknownError:

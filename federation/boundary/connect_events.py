@@ -13,6 +13,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import fastavro
@@ -20,6 +21,8 @@ import fastavro
 MAGIC: Final = b"\xc2\x01"
 DATA_WRITTEN: Final = 1
 DATA_COMPLETE: Final = 2
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class ControlEvent:
         rows: Of `DATA_WRITTEN`: how many rows the files have.
         topics: Of `DATA_COMPLETE`: the topics that the task reads.
         positions: Of `DATA_COMPLETE`: (topic, partition) to the next offset to be read.
+        newest_ms: Of `DATA_COMPLETE`: the same to the timestamp of the record before (epoch milliseconds).
     """
 
     partition: int
@@ -49,6 +53,7 @@ class ControlEvent:
     rows: int
     topics: frozenset[str]
     positions: Mapping[tuple[str, int], int]
+    newest_ms: Mapping[tuple[str, int], int]
 
 
 def decode_event(record: Mapping[str, Any]) -> ControlEvent | None:
@@ -85,6 +90,12 @@ def decode_event(record: Mapping[str, Any]) -> ControlEvent | None:
                 (found["topic"], found["partition"]): found["offset"]
                 for found in assigned
                 if found["offset"] is not None
+            },
+            newest_ms={
+                (found["topic"], found["partition"]): (found["timestamp"] - _EPOCH)
+                // timedelta(milliseconds=1)
+                for found in assigned
+                if found["offset"] is not None and found["timestamp"] is not None
             },
         )
     except (

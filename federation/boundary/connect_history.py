@@ -96,6 +96,20 @@ def compute_vector(history: SinkHistory, topic: str, partitions: Iterable[int]) 
     return {partition: event.positions[topic, partition] for partition, event in sorted(tops.items())}
 
 
+def newest_ms(history: SinkHistory, topic: str, vector: Mapping[int, int]) -> dict[int, int]:
+    """Return the timestamp (epoch milliseconds) of the record before each partition's boundary, where told.
+
+    Raises:
+        Nothing of its own.
+    """
+    return {
+        partition: event.newest_ms[topic, partition]
+        for event in history.events
+        for partition, next_offset in vector.items()
+        if event.positions.get((topic, partition)) == next_offset and (topic, partition) in event.newest_ms
+    }
+
+
 def _require_one_source_and_table(history: SinkHistory, topic: str) -> None:
     """A record of another topic, or one meant for another table, would be in one half only."""
     others = {name for event in history.events for name in event.topics} - {topic}

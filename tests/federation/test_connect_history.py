@@ -25,7 +25,7 @@ TABLE = "0a0b0c0d-0000-0000-0000-000000000001"
 def wrote(partition: int, offset: int, *, task: str, in_round: int, rows: int) -> ControlEvent:
     return ControlEvent(
         partition, offset, task.encode(), DATA_WRITTEN, "connect-s", bytes([in_round]),
-        "lake.t", TABLE.replace("-", ""), rows, frozenset(), {},
+        "lake.t", TABLE.replace("-", ""), rows, frozenset(), {}, {},
     )  # fmt: skip
 
 
@@ -33,6 +33,7 @@ def done(partition: int, offset: int, *, task: str, in_round: int, read: dict[in
     return ControlEvent(
         partition, offset, task.encode(), DATA_COMPLETE, "connect-s", bytes([in_round]),
         None, None, 0, frozenset({"orders"}), {("orders", p): next_offset for p, next_offset in read.items()},
+        {},
     )  # fmt: skip
 
 

@@ -5,14 +5,15 @@ Tests of Connect say with these words what the sink did; how to ask a worker for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
 
-from federation.boundary import connect
-from hotset import Deadline, Isolation, read_log_bounds
+from federation.boundary import connect, connect_control
+from federation.boundary.connect_events import ControlEvent
+from hotset import Deadline
 from hotset import connect as kafka
 from stack.connect import ConnectWorker, sink_settings
 from tests.builders import Lake, make_topic, unique, wait_until
@@ -88,6 +89,11 @@ class Sink:
 
         wait_until(has_rows, f"{count} rows of {self.name} to be committed", COMMIT_S)
 
+    def events(self) -> Sequence[ControlEvent]:
+        """What its tasks have said so far."""
+        client = kafka({"bootstrap.servers": self.lake.bootstrap})
+        return connect_control.read_control(client, self.control, Deadline.after_ms(30_000)).events
+
     def __enter__(self) -> Self:
         self.put()
         return self
@@ -98,13 +104,7 @@ class Sink:
         self.remove()
 
 
-def event_partitions(lake: Lake, control: str) -> list[int]:
-    """Which partitions of a control topic have events; a task's name decides where its own go."""
-    client = kafka({"bootstrap.servers": lake.bootstrap})
-    bounds = read_log_bounds(client, control, Isolation.READ_COMMITTED, Deadline.after_ms(30_000))
-    return [found.partition for found in bounds.partitions if found.end > 0]
-
-
 def forget() -> None:
-    """Forget the boundaries found so far, as another process would not know them."""
+    """Forget what was found and read so far, as another process would not know it."""
     connect._found.clear()
+    connect_control._known.clear()

@@ -7,15 +7,19 @@ aborted transactions, a killed worker and a restart. One worker runs the sinks o
 
 from __future__ import annotations
 
-import pytest
+import uuid
 
+import pytest
+from pyiceberg.table.snapshots import Snapshot
+
+from federation.boundary.connect import COMMIT_ID
 from federation.errors import BoundaryUnknownError
 from stack.connect import ConnectWorker
 from tests.builders import add_partitions, delete_records
 from tests.conftest import MakeLake
 from tests.exactness import assert_exact_at_every_snapshot, seqs
 from tests.writers.happenings import ROWS, abort, send
-from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, event_partitions, forget
+from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, forget
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -43,9 +47,9 @@ def test_a_killed_worker_idle_partitions_and_aborted_records(lake: MakeLake, wor
 
     # Partition 2 never had a record, and once the control topic's beginning is gone nothing
     # tells whether the sink had read some.
-    forget()
-    told = min(event_partitions(made, sink.control))
+    told = min(event.partition for event in sink.events())
     delete_records(made.bootstrap, sink.control, {told: 1})
+    forget()
 
     with pytest.raises(BoundaryUnknownError, match=r"is gone, and what is left does not tell partitions"):
         made.open().cut()
@@ -73,6 +77,12 @@ def test_rebalances_a_clean_restart_and_a_new_partition(lake: MakeLake, worker: 
 
     snapshots = assert_exact_at_every_snapshot(made, seqs(range(190)), resolver="connect")
     assert len(snapshots) >= 4
+    assert {round_of(snapshot) for snapshot in snapshots} <= {event.commit_id for event in sink.events()}
+
+
+def round_of(snapshot: Snapshot) -> bytes:
+    assert snapshot.summary is not None
+    return uuid.UUID(snapshot.summary.additional_properties[COMMIT_ID]).bytes
 
 
 def test_rows_with_kafka_columns_and_tombstones_that_are_committed(

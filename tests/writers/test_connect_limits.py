@@ -15,9 +15,9 @@ from pyiceberg.expressions import LessThan
 from pyiceberg.table.snapshots import Snapshot
 
 from federation.boundary import connect
-from federation.errors import BoundaryUnknownError
+from federation.errors import BoundaryUnknownError, TopicReplacedError
 from stack.connect import ConnectWorker
-from tests.builders import delete_records, delete_topic, make_table, unique, wait_until
+from tests.builders import delete_records, delete_topic, make_table, make_topic, unique, wait_until
 from tests.conftest import MakeLake
 from tests.exactness import assert_exact_at_every_snapshot, seqs
 from tests.writers.happenings import ROWS, abort, compact, send, transaction
@@ -99,6 +99,20 @@ def test_a_control_topic_that_is_gone_is_an_error_unless_the_rows_tell(
     assert_exact_at_every_snapshot(
         made.having(kafkaColumns=POSITION), seqs(range(25)), columns=["seq"], resolver="columns"
     )
+
+
+def test_a_topic_that_was_made_anew_is_found_out(lake: MakeLake, worker: ConnectWorker) -> None:
+    made = lake(schema=ROWS)
+    send(made, range(20), partition=0)
+    with Sink(worker, made) as sink:
+        sink.wait_for_rows(20)
+    delete_topic(made.bootstrap, made.topic)
+    make_topic(made.bootstrap, made.topic)
+    send(made, range(100, 130), partition=0)
+    forget()
+
+    with pytest.raises(TopicReplacedError, match="offset 19 of partition 0"):
+        made.open().cut()
 
 
 def test_a_sink_of_two_topics_is_an_error_that_names_the_other(lake: MakeLake, worker: ConnectWorker) -> None:
