@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Final
 
-from coldset import PinnedTable, is_complete, walk_parents
+from coldset import Ancestry, PinnedTable
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
 from federation.boundary.connect_control import read_control
 from federation.boundary.connect_history import (
@@ -23,6 +23,7 @@ from federation.boundary.connect_history import (
     compute_vector,
     newest_ms,
 )
+from federation.boundary.partitions import require_every_partition
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError, TopicReplacedError
 from hotset import Deadline, Isolation, KafkaClient, OffsetRange, drain, read_log_bounds
@@ -55,14 +56,18 @@ def resolve_connect(
     next_offset: dict[int, int] = {}
     readers: dict[int, str] = {}
     told = []
-    for name, commits in read_commits(pinned).items():
-        history = _read_history(name, commits, pinned, client, deadline)
+    ancestry = Ancestry(pinned.table, pinned.snapshot)
+    topic_id = None
+    for name, commits in read_commits(pinned, ancestry).items():
+        history = _read_history(name, commits, pinned, client, deadline, is_complete=not ancestry.is_cut)
         try:
             vector = compute_vector(history, definition.topic, partitions)
         except UnknownHistoryError as exc:
             raise _unknown(pinned, str(exc)) from exc
         newest = newest_ms(history, definition.topic, vector)
-        _require_same_records(pinned, definition.topic, vector, newest, client, deadline)
+        topic_id = topic_id or _require_same_records(
+            pinned, definition.topic, vector, newest, client, deadline
+        )
         for partition, offset in vector.items():
             if readers.setdefault(partition, history.group) != history.group:
                 raise _unknown(
@@ -76,9 +81,10 @@ def resolve_connect(
         )
     if not told:
         raise _unknown(pinned, f"no ancestor has a property {PREFIX}*")
+    require_every_partition(pinned, ancestry, definition, client, next_offset)
     return CommittedOffsets(
         snapshot_id=pinned.snapshot_id,
-        topic_id=None,
+        topic_id=topic_id,
         next_offset=next_offset,
         isolation=None,
         resolver="connect",
@@ -88,14 +94,14 @@ def resolve_connect(
     )
 
 
-def read_commits(pinned: PinnedTable) -> dict[str, list[SinkCommit]]:
+def read_commits(pinned: PinnedTable, ancestry: Ancestry) -> dict[str, list[SinkCommit]]:
     """Return each sink's commits in the snapshot's ancestry, oldest first, by the name of its property.
 
     Raises:
         BoundaryUnknownError: A property is malformed.
     """
     found: dict[str, list[SinkCommit]] = {}
-    for snapshot in walk_parents(pinned.table, pinned.snapshot):
+    for snapshot in ancestry:
         properties = snapshot.summary.additional_properties if snapshot.summary else {}
         for name, text in properties.items():
             if not name.startswith(PREFIX):
@@ -117,7 +123,13 @@ def read_commits(pinned: PinnedTable) -> dict[str, list[SinkCommit]]:
 
 
 def _read_history(
-    name: str, commits: list[SinkCommit], pinned: PinnedTable, client: KafkaClient, deadline: Deadline
+    name: str,
+    commits: list[SinkCommit],
+    pinned: PinnedTable,
+    client: KafkaClient,
+    deadline: Deadline,
+    *,
+    is_complete: bool,
 ) -> SinkHistory:
     # Topic and group are joined by a dot in the property's name, and both may have dots.
     parts = name.split(".")
@@ -140,7 +152,7 @@ def _read_history(
                 ends=control.ends,
                 events=events,
                 commits=commits,
-                is_complete=is_complete(pinned.table, pinned.snapshot),
+                is_complete=is_complete,
             )
     raise _unknown(pinned, f"no control topic with events of the sink was found by the name {name!r}")
 
@@ -152,11 +164,12 @@ def _require_same_records(
     newest: Mapping[int, int],
     client: KafkaClient,
     deadline: Deadline,
-) -> None:
-    """The sink does not record the topic's identity, but when the last record it read was made.
+) -> str | None:
+    """Return the topic's identity if its records are those that the sink has read, None if nothing shows it.
 
-    A topic that was made anew has other records at those offsets. Records that retention or compaction
-    removed tell nothing, and neither does a boundary beyond the log, which is an error in any case.
+    The sink records when the last record it read was made, and not the topic's identity. A topic that was
+    made anew has other records at those offsets. Records that retention or compaction removed tell
+    nothing, and neither does a boundary beyond the log, which is an error in any case.
     """
     bounds = read_log_bounds(client, topic, Isolation.READ_UNCOMMITTED, deadline)
     last = tuple(
@@ -164,7 +177,9 @@ def _require_same_records(
         for found in bounds.partitions
         if found.partition in newest and found.log_start < vector[found.partition] <= found.end
     )
+    seen = 0
     for batch in drain(client, topic, last, Isolation.READ_UNCOMMITTED, deadline):
+        seen += batch.num_rows
         for record in batch.select(["partition", "offset", "timestamp_ms"]).to_pylist():
             if record["timestamp_ms"] != newest[record["partition"]]:
                 raise TopicReplacedError(
@@ -176,6 +191,7 @@ def _require_same_records(
                     table=pinned.identifier,
                     topic=topic,
                 )
+    return bounds.topic_id if seen else None
 
 
 def _unknown(pinned: PinnedTable, why: str) -> BoundaryUnknownError:

@@ -88,7 +88,9 @@ def resolve_boundary(
 
 def _resolve(pinned: PinnedTable, definition: TableDefinition, client: KafkaClient) -> CommittedOffsets:
     if definition.boundary != "auto":
-        found = _BY_NAME[definition.boundary].resolve(pinned, definition, client)
+        resolver = _BY_NAME[definition.boundary]
+        _require_one_writer(pinned, resolver)
+        found = resolver.resolve(pinned, definition, client)
         return replace(found, looked=(f"option boundary={definition.boundary}", *found.looked))
     return _resolve_by_marks(pinned, definition, client)
 
@@ -139,6 +141,26 @@ def _marked(snapshot: Snapshot) -> Resolver | None:
     return None
 
 
+def _require_one_writer(pinned: PinnedTable, resolver: Resolver) -> None:
+    """Each writer's record tells of its own commits only, but for our property, which tells of all before."""
+    if resolver.mark is None:
+        return
+    assert pinned.snapshot is not None
+    for snapshot in Ancestry(pinned.table, pinned.snapshot):
+        keys = snapshot.summary.additional_properties if snapshot.summary else {}
+        marked = [r for r in RESOLVERS if r.mark is not None and any(key.startswith(r.mark) for key in keys)]
+        if resolver not in marked and marked:
+            raise BoundaryUnknownError(
+                f"table {pinned.identifier!r} has commits of {resolver.writer} and of {marked[0].writer} "
+                f"(snapshot {snapshot.snapshot_id}), and what the one records does not tell what the other "
+                "has committed; name the table's Kafka columns, or declare the boundary (committedOffsets)",
+                table=pinned.identifier,
+                snapshot_id=pinned.snapshot_id,
+            )
+        if resolver in marked and resolver.mark == PROPERTY:
+            return
+
+
 def _resolve_by_marks(
     pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
 ) -> CommittedOffsets:
@@ -152,6 +174,7 @@ def _resolve_by_marks(
         if resolver is None:
             continue
         try:
+            _require_one_writer(pinned, resolver)
             found = resolver.resolve(pinned, definition, client)
         except BoundaryUnknownError as exc:
             tried = tried or exc

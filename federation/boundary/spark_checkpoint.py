@@ -16,8 +16,9 @@ from typing import Any, Final
 
 import pyarrow.fs as pafs
 
-from coldset import PinnedTable, summary_value, walk_parents
+from coldset import Ancestry, PinnedTable, summary_value
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
+from federation.boundary.partitions import require_every_partition
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError
 from hotset import KafkaClient
@@ -33,7 +34,7 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
     Args:
         pinned: The loaded table and snapshot.
         definition: Settled options; `checkpoints` are the locations, one per query that writes to the table.
-        client: Not needed.
+        client: The cluster, asked only if a part of the table's history is gone.
 
     Raises:
         BoundaryUnknownError: A query has no checkpoint here, a checkpoint no
@@ -42,7 +43,9 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
     """
     assert definition.topic is not None
     topic = definition.topic
-    epochs = _epochs(pinned)
+    assert pinned.snapshot is not None
+    ancestry = Ancestry(pinned.table, pinned.snapshot)
+    epochs = _epochs(ancestry)
     if not epochs:
         raise BoundaryUnknownError(
             f"no snapshot that snapshot {pinned.snapshot_id} of table {pinned.identifier!r} is built on has "
@@ -69,6 +72,7 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
             _require_succession(pinned, shared, next_offset, location, topic)
         next_offset |= read
         looked.append(f"offsets/{epoch_id} of checkpoint {location} (Spark query {query_id})")
+    require_every_partition(pinned, ancestry, definition, client, next_offset)
     provenance = ", ".join(f"epoch {epoch} of Spark query {query}" for query, epoch in epochs.items())
     return CommittedOffsets(
         pinned.snapshot_id,
@@ -82,12 +86,12 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
     )
 
 
-def _epochs(pinned: PinnedTable) -> dict[str, int]:
+def _epochs(ancestry: Ancestry) -> dict[str, int]:
     """Return each query's newest epoch, the query that came first coming first."""
     # Each query's own epochs rise, so the first one met on the way back is its newest.
     newest: dict[str, int] = {}
     order: list[str] = []
-    for snapshot in walk_parents(pinned.table, pinned.snapshot):
+    for snapshot in ancestry:
         query_id, epoch_id = summary_value(snapshot, QUERY_ID), summary_value(snapshot, EPOCH_ID)
         if query_id is not None and epoch_id is not None:
             newest.setdefault(query_id, int(epoch_id))

@@ -214,6 +214,32 @@ def test_a_hole_of_tombstones_and_aborted_records_is_proven(broker: KafkaBroker,
     assert [(r.start, r.end) for r in cut.ranges] == [(4, 4), (0, 0)]
 
 
+def test_a_table_that_two_kinds_of_writer_fill_is_an_error_unless_the_rows_tell(lake: MakeLake) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 10, 1: 10})
+    commit_with_spark_marks(made, {0: 5, 1: 5})
+    append(made, {0: 5}, {0: 7}, **{"kafka.connect.offsets.control.connect-s": "{}"})
+    checkpoint = str(made.directory / "checkpoint")
+
+    for options in ({}, {"boundary": "spark"}, {"boundary": "connect"}):
+        with pytest.raises(BoundaryUnknownError, match=r"commits of .*Spark streaming"):
+            made.open(checkpointLocation=checkpoint, **options).cut()
+    assert made.open(checkpointLocation=checkpoint, kafkaColumns=COLUMNS).scan().to_arrow().num_rows == 20
+
+
+def test_a_recorded_boundary_tells_of_all_writers_before_it(lake: MakeLake) -> None:
+    made = lake(schema=ROWS)
+    send(made, {0: 10})
+    commit_with_spark_marks(made, {0: 5})
+    checkpoint = {"checkpointLocation": str(made.directory / "checkpoint")}
+    commit_until(made.having(kafkaColumns=COLUMNS, **checkpoint), {0: 8})
+    assert made.open(boundary="summary").cut().ranges[0].start == 8
+
+    commit_with_spark_marks(made, {0: 9})
+    with pytest.raises(BoundaryUnknownError, match=r"commits of .*Spark streaming"):
+        made.open(boundary="summary").cut()
+
+
 def test_a_table_of_an_unknown_writer_is_an_error_that_lists_what_was_looked_for(lake: MakeLake) -> None:
     made = lake(schema=ROWS)
     send(made, {0: 10})

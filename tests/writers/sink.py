@@ -11,7 +11,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from federation.boundary import connect, connect_control
+from federation.boundary import cache, connect_control
 from federation.boundary.connect_events import ControlEvent
 from hotset import Deadline
 from hotset import connect as kafka
@@ -106,5 +106,5 @@ class Sink:
 
 def forget() -> None:
     """Forget what was found and read so far, as another process would not know it."""
-    connect._found.clear()
+    cache._found.clear()
     connect_control._known.clear()
