@@ -100,6 +100,7 @@ def k12_unclean_election(round_: Round) -> None:
     values = [json.dumps(entry.identity._asdict()).encode() for entry in tail]
     old_end, new_end = lose_tail(cluster, here.lake.topic, values, seen=seen)
     round_.inject()
+    round_.cut_back()
     verdict = Verdict.DECLARED if is_frozen else Verdict.CORRECT
     if not is_frozen:
         _forget_offsets_past(here, new_end)

@@ -62,6 +62,7 @@ class Round:
         self.name = name
         self.rng = random.Random(name)
         self._held: list[tuple[World, Asked, Row]] = []
+        self._reached: dict[tuple[str, int], int] = {}
 
     def world(self, *, partitions: int = 2, bootstrap: str | None = None, **topic_config: str) -> World:
         """An empty table over an empty topic; the table keeps partition and offset of its rows."""
@@ -111,9 +112,24 @@ class Round:
             self._score(self.row, here, here.oracle.ask(way, lambda ask=ask: ask(here.lake)))
             for way, ask in (self.ways(here) if chosen is None else chosen).items()
         ]
+        self._require_no_way_back(here, scores)
         if compares and chosen is None:
             self.compare(here)
         return scores
+
+    def cut_back(self) -> None:
+        """The log itself has gone back, so answers may."""
+        self._reached.clear()
+
+    def _require_no_way_back(self, here: World, scores: list[Score]) -> None:
+        # One answer after the other, so none may end before the one it came after.
+        for score in scores:
+            seen = score.asked.outcome
+            ends = seen.ends if isinstance(seen, Observed) else None
+            for partition, end in (ends or {}).items():
+                key = (here.journal.run, partition)
+                self.require(end >= self._reached.get(key, 0), f"{score} goes back to {end}")
+                self._reached[key] = max(end, self._reached.get(key, 0))
 
     def expect(self, here: World, verdict: Verdict, chosen: Mapping[str, Ask] | None = None) -> None:
         """Ask, where only one verdict will do: a rightful answer that should be none is as wrong."""
@@ -180,7 +196,9 @@ class Round:
         self._count(self.row, score)
         if score.verdict is Verdict.DECLARED:
             self._is_wrong(f"does not heal within {HEAL_S:g} s: {score}")
+        state = here.lake.load().metadata_location
         self.ask(here)
+        self.require(here.lake.load().metadata_location == state, "questions have changed the table")
 
     def ways(self, here: World) -> dict[str, Ask]:
         """Library, engine and gateway; Spark where the arena has it, now and then."""
