@@ -98,6 +98,18 @@ class Lake:
         return replace(self, extra={**self.extra, **options})
 
 
+@dataclass(frozen=True)
+class RestLake(Lake):
+    """A lake whose catalog answers over HTTP."""
+
+    uri: str = ""
+    timeout_ms: int = 60_000
+
+    @property
+    def catalog_properties(self) -> dict[str, str]:
+        return {"type": "rest", "uri": self.uri, "rest.client.socket-timeout-ms": str(self.timeout_ms)}
+
+
 def new_lake(
     bootstrap: str,
     directory: Path,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,23 +17,11 @@ from federation import ROOTS
 from stack import KafkaBroker, StackError
 from stack.catalog_proxy import CUT_AFTER, CUT_BEFORE, HANG_AFTER, HANG_BEFORE, CatalogFault, CatalogProxy
 from stack.rest_catalog import RestCatalog
-from tests.builders import Lake, commit_until, make_table, make_topic, produce, unique, wait_until
+from tests.builders import RestLake, commit_until, make_table, make_topic, produce, unique, wait_until
 
 pytestmark = pytest.mark.kafka
 
 ROWS = [{"run": "r", "producer": "p", "seq": seq, "txn": None} for seq in range(5)]
-
-
-@dataclass(frozen=True)
-class RestLake(Lake):
-    """A lake whose catalog answers over HTTP."""
-
-    uri: str = ""
-    timeout_ms: int = 60_000
-
-    @property
-    def catalog_properties(self) -> dict[str, str]:
-        return {"type": "rest", "uri": self.uri, "rest.client.socket-timeout-ms": str(self.timeout_ms)}
 
 
 @pytest.fixture(scope="module")

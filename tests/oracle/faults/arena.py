@@ -13,10 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from stack.catalog_proxy import CatalogProxy
 from stack.cluster import KafkaCluster
 from stack.kafka import KafkaBroker, Listener
 from stack.ports import free_port
 from stack.proxy import TcpProxy
+from stack.rest_catalog import RestCatalog
+from stack.secured import SecuredBroker
 from stack.spark_writer import JARS
 
 if TYPE_CHECKING:
@@ -60,6 +63,16 @@ class Arena:
     @cached_property
     def cluster(self) -> KafkaCluster:
         return self._open.enter_context(KafkaCluster.start(self.directory / "cluster"))
+
+    @cached_property
+    def secured(self) -> SecuredBroker:
+        return self._open.enter_context(SecuredBroker.start(self.directory / "secured"))
+
+    @cached_property
+    def catalog_proxy(self) -> CatalogProxy:
+        """The door to a real REST catalog, where its answers can be made to fail."""
+        catalog = self._open.enter_context(RestCatalog.start(self.directory / "catalog"))
+        return self._open.enter_context(CatalogProxy.start(catalog.uri))
 
     @cached_property
     def spark(self) -> SparkSession:

@@ -8,6 +8,7 @@ partial one.
 from __future__ import annotations
 
 import random
+import re
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -126,6 +127,6 @@ def _counts(row: Row, injections: int) -> str:
     return f"| {injections} | {row.answers} | {counts} |"
 
 
-def _order(code: str) -> tuple[str, int]:
-    letters = code.rstrip("0123456789c")
-    return letters, int("".join(filter(str.isdigit, code)) or 0)
+def _order(code: str) -> tuple[str, int, str]:
+    letter, number, rest = re.match(r"([A-Z]+)(\d+)(.*)", code).groups()  # type: ignore[union-attr]
+    return letter, int(number), rest

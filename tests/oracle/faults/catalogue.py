@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tests.oracle.faults import commits, network, records, retention, tables, transactions, workers
+from tests.oracle.faults import access, commits, network, records, retention, tables, transactions, workers
 from tests.oracle.faults.campaign import Kind
 
 ALL = [
@@ -29,9 +29,11 @@ ALL = [
     Kind("I1c", commits.i1c_two_committers),
     Kind("I2c", commits.i2c_zombie),
     Kind("I3c", commits.i3c_catalog),
+    Kind("I3r", commits.i3c_rest_catalog),
     Kind("I4c", commits.i4c_killed_committer, 2),
     Kind("I5c", tables.i5c_maintenance, 2),
     Kind("I7c", tables.i7c_files, 2),
+    Kind("K20", access.k20_refused, needs="secured broker"),
     Kind("G2", workers.g2_killed_workers, needs="spark"),
     Kind("S2", records.s2_poison),
     Kind("N1", transactions.k4_mixture),

@@ -20,9 +20,12 @@ from federation import ROOTS
 from federation.take import take_cut
 from pipeline.errors import FencedError
 from pipeline.freeze import Staged, commit
-from tests.builders import Lake, stage_rows, wait_until
+from stack.catalog_proxy import CUT_AFTER, CUT_BEFORE, HANG_AFTER, HANG_BEFORE, CatalogFault
+from tests.builders import Lake, RestLake, make_table, stage_rows, wait_until
+from tests.oracle.checker import Verdict
 from tests.oracle.faults import committer
-from tests.oracle.faults.round import Round
+from tests.oracle.faults.round import SCHEMA, Round
+from tests.oracle.world import World
 
 
 def i1c_two_committers(round_: Round) -> None:
@@ -88,6 +91,33 @@ def i3c_catalog(round_: Round) -> None:
     round_.some(here)
     round_.freeze(here)
     round_.heals(here)
+
+
+def i3c_rest_catalog(round_: Round) -> None:
+    """A REST catalog behind a proxy: 409, 5xx, hanging, cut before and after it has applied a commit."""
+    proxy = round_.arena.catalog_proxy
+    plain = round_.world()
+    lake = RestLake(
+        plain.lake.bootstrap, plain.lake.directory, plain.lake.table, plain.lake.topic, plain.lake.extra,
+        uri=proxy.uri, timeout_ms=10_000,
+    )  # fmt: skip
+    make_table(lake.catalog, lake.table, SCHEMA)
+    here = World(lake)
+    here.fill(6, 0)
+    round_.freeze(here, {0: 3})
+    faults = [CatalogFault(status) for status in (409, 500, 502, 503, 504)]
+    faults += [CatalogFault(status, is_applied=True) for status in (409, 500, 502, 503, 504)]
+    faults += [CUT_BEFORE, CUT_AFTER, HANG_BEFORE, HANG_AFTER]
+    for fault in round_.rng.sample(faults, 4):
+        round_.some(here)
+        round_.inject(lambda it=fault: proxy.fail_commits(it))
+        with contextlib.suppress(*ROOTS):
+            round_.freeze(here)
+        proxy.release()
+        round_.ask(here, round_.ways(here))
+    proxy.fail_commits()
+    round_.freeze(here)
+    round_.expect(here, Verdict.CORRECT, round_.ways(here))
 
 
 def i4c_killed_committer(round_: Round) -> None:
