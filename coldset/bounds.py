@@ -26,6 +26,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
 from coldset.ancestry import summary_value
+from coldset.avro import entries_of, manifests_of
 from coldset.catalog import PinnedTable
 from coldset.errors import ColdReadError
 from coldset.read import UNREADABLE
@@ -101,11 +102,11 @@ def removed_files(pinned: PinnedTable, snapshot: Snapshot, columns: Sequence[int
     """
     try:
         found: list[HeldFile] = []
-        for manifest in snapshot.manifests(pinned.table.io):
+        for manifest in manifests_of(snapshot, pinned.table.io):
             is_its_own = manifest.added_snapshot_id == snapshot.snapshot_id
             if manifest.content is not ManifestContent.DATA or not is_its_own:
                 continue
-            entries = manifest.fetch_manifest_entry(pinned.table.io, discard_deleted=False)
+            entries = entries_of(manifest, pinned.table.io, discard_deleted=False)
             found.extend(
                 _held(pinned, entry.data_file, tuple(columns))
                 for entry in entries

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from coldset.avro import entries_of, manifests_of
 from coldset.catalog import PinnedTable
 from coldset.errors import ColdReadError
 
@@ -41,8 +42,8 @@ def list_files(pinned: PinnedTable) -> Iterator[FileReference]:
         return
     io = pinned.table.io
     try:
-        for manifest in pinned.snapshot.manifests(io):
-            for entry in manifest.fetch_manifest_entry(io, discard_deleted=True):
+        for manifest in manifests_of(pinned.snapshot, io):
+            for entry in entries_of(manifest, io, discard_deleted=True):
                 file = entry.data_file
                 yield FileReference(
                     file.file_path, int(file.content) == 0, file.record_count, entry.snapshot_id

@@ -17,6 +17,7 @@ from pyiceberg.manifest import ManifestContent, ManifestEntryStatus
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from coldset.avro import entries_of, manifests_of
 from coldset.errors import ColdReadError
 
 
@@ -53,10 +54,10 @@ def adds_nothing_since(table: Table, survivors: Sequence[Snapshot], ancestor: Sn
 def _is_proven(io: FileIO, survivors: Sequence[Snapshot], reached: int) -> bool:
     by_survivors = {survivor.sequence_number for survivor in survivors}
     is_built_on = False
-    for manifest in survivors[0].manifests(io):
+    for manifest in manifests_of(survivors[0], io):
         if manifest.content != ManifestContent.DATA:
             continue
-        for entry in manifest.fetch_manifest_entry(io, discard_deleted=False):
+        for entry in entries_of(manifest, io, discard_deleted=False):
             is_built_on = is_built_on or entry.file_sequence_number == reached
             is_live = entry.status != ManifestEntryStatus.DELETED
             is_late = entry.sequence_number is None or entry.sequence_number > reached

@@ -19,6 +19,7 @@ from pyiceberg.table import FileScanTask
 from pyiceberg.table.metadata import TableMetadata
 
 from coldset.ancestry import summary_value
+from coldset.avro import DamagedError, manifests_of, require_whole
 from coldset.catalog import PinnedTable
 from coldset.errors import ColdReadError, UnsupportedTableError
 
@@ -104,9 +105,10 @@ def plan_files(pinned: PinnedTable) -> tuple[FileScanTask, ...]:
 
 def _read_plan(pinned: PinnedTable, snapshot_id: int) -> tuple[FileScanTask, ...]:
     try:
+        _require_whole_files(pinned)
         found = tuple(pinned.table.scan(snapshot_id=snapshot_id).plan_files())
         _require_all(pinned, found)
-    except UnicodeDecodeError as exc:  # a damaged file, though it is a ValueError
+    except (UnicodeDecodeError, DamagedError) as exc:  # ValueErrors too
         raise _unreadable(pinned, exc) from exc
     except (ValueError, NotImplementedError) as exc:
         what = (
@@ -124,6 +126,13 @@ def _read_plan(pinned: PinnedTable, snapshot_id: int) -> tuple[FileScanTask, ...
         # A damaged Avro file makes its reader stumble in any way there is.
         raise _unreadable(pinned, exc) from exc
     return found
+
+
+def _require_whole_files(pinned: PinnedTable) -> None:
+    assert pinned.snapshot is not None
+    io = pinned.table.io
+    for manifest in manifests_of(pinned.snapshot, io):
+        require_whole(io, manifest.manifest_path)
 
 
 def _require_all(pinned: PinnedTable, found: Sequence[FileScanTask]) -> None:

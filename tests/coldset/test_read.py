@@ -20,7 +20,6 @@ from coldset.errors import (
     CatalogConfigError,
     CatalogUnavailableError,
     ColdReadError,
-    ColdsetError,
     SnapshotNotFoundError,
     TableNotFoundError,
     UnsupportedTableError,
@@ -240,7 +239,7 @@ def test_a_manifest_that_is_cut_short_anywhere_is_never_a_shorter_table(
 
     for length in range(0, len(whole), 3):
         file.write_bytes(whole[:length])
-        with pytest.raises(ColdsetError):
+        with pytest.raises(ColdReadError):
             read(pinned)
 
     header_ends = whole.index(whole[-16:]) + 16  # at the first of the marks that follow each block
