@@ -14,8 +14,9 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from stack.errors import StackError
@@ -53,13 +54,16 @@ class SparkWriter:
         """
         self._ask({"catalog_file": str(catalog_file), "stream": request})
 
-    def sql(self, catalog_file: Path, statement: str) -> None:
-        """Run one statement; tables are those of catalog `lake`.
+    def sql(
+        self, catalog_file: Path, statement: str, settings: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Run one statement with these Spark settings; tables are those of catalog `lake`.
 
         Raises:
             StackError: The statement failed.
         """
-        self._ask({"catalog_file": str(catalog_file), "sql": statement})
+        request = {"catalog_file": str(catalog_file), "sql": statement, "settings": dict(settings)}
+        self._ask(request)
 
     def stop(self) -> None:
         """End the program."""
@@ -213,6 +217,8 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
         own = with_catalog(session, request["catalog_file"])
         try:
             if "sql" in request:
+                for key, value in request["settings"].items():
+                    own.conf.set(key, value)
                 own.sql(request["sql"])
             else:
                 stream(own, **request["stream"])

@@ -6,7 +6,8 @@ Here it does both on Spark, between commits of a freeze.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import pyarrow as pa
 import pytest
@@ -15,9 +16,9 @@ from federation.boundary import PIN_TAG, PROPERTY
 from federation.errors import BoundaryUnknownError
 from federation.take import take_cut
 from pipeline.freeze import new_boundary
+from stack.spark_writer import SparkWriter
 from tests.builders import Lake, clip, commit_until, produce
 from tests.conftest import MakeLake
-from tests.writers.iceberg import IcebergOnSpark
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -29,10 +30,20 @@ EXPIRE = (
 COMPACT = "CALL lake.system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true'))"
 
 
+class Iceberg:
+    """Iceberg's runtime, for statements in which `{table}` is a lake's table."""
+
+    def __init__(self, writer: SparkWriter) -> None:
+        self._writer = writer
+
+    def sql(self, lake: Lake, statement: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+        statement = statement.format(table=f"lake.{lake.table}")
+        self._writer.sql(lake.directory / "catalog.db", statement, settings)
+
+
 @pytest.fixture(scope="module")
-def iceberg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergOnSpark]:
-    with IcebergOnSpark(tmp_path_factory.mktemp("spark")) as running:
-        yield running
+def iceberg(spark_writer: SparkWriter) -> Iceberg:
+    return Iceberg(spark_writer)
 
 
 @pytest.fixture
@@ -54,7 +65,7 @@ def head(lake: Lake) -> int:
     return snapshot.snapshot_id
 
 
-def stage(iceberg: IcebergOnSpark, lake: Lake, name: str, end: int) -> int:
+def stage(iceberg: Iceberg, lake: Lake, name: str, end: int) -> int:
     """Write the records from the table's boundary up to `end`, to be published later; return the snapshot."""
     taken = clip(take_cut(lake.merged()), {0: end})
     settings = {
@@ -71,9 +82,7 @@ def stage(iceberg: IcebergOnSpark, lake: Lake, name: str, end: int) -> int:
     return staged
 
 
-def test_a_staged_commit_that_is_picked_onto_its_parent_is_that_commit(
-    iceberg: IcebergOnSpark, made: Lake
-) -> None:
+def test_a_staged_commit_that_is_picked_onto_its_parent_is_that_commit(iceberg: Iceberg, made: Lake) -> None:
     staged = stage(iceberg, made, "one", 8)
     assert found(made) == found(made, **{"snapshot-id": str(staged)}) == list(range(12))
 
@@ -85,7 +94,7 @@ def test_a_staged_commit_that_is_picked_onto_its_parent_is_that_commit(
 
 
 def test_a_picked_commit_has_its_sources_boundary_if_only_rows_were_rearranged_since(
-    iceberg: IcebergOnSpark, made: Lake
+    iceberg: Iceberg, made: Lake
 ) -> None:
     staged = stage(iceberg, made, "one", 8)
     iceberg.sql(made, "DELETE FROM {table} WHERE seq = 1")
@@ -102,7 +111,7 @@ def test_a_picked_commit_has_its_sources_boundary_if_only_rows_were_rearranged_s
 
 
 def test_a_picked_commit_whose_source_is_expired_is_told_by_old_metadata(
-    iceberg: IcebergOnSpark, made: Lake
+    iceberg: Iceberg, made: Lake
 ) -> None:
     staged = stage(iceberg, made, "one", 8)
     iceberg.sql(made, "DELETE FROM {table} WHERE seq = 1")
@@ -113,9 +122,7 @@ def test_a_picked_commit_whose_source_is_expired_is_told_by_old_metadata(
     assert found(made) == [seq for seq in range(12) if seq != 1]
 
 
-def test_a_picked_commit_of_which_nothing_tells_any_more_is_an_error(
-    iceberg: IcebergOnSpark, made: Lake
-) -> None:
+def test_a_picked_commit_of_which_nothing_tells_any_more_is_an_error(iceberg: Iceberg, made: Lake) -> None:
     stage(iceberg, made, "one", 8)
     iceberg.sql(made, "DELETE FROM {table} WHERE seq = 1")
     iceberg.sql(made, "CALL lake.system.publish_changes('{table}', 'one')")
@@ -128,7 +135,7 @@ def test_a_picked_commit_of_which_nothing_tells_any_more_is_an_error(
 
 
 def test_a_picked_commit_of_records_that_the_branch_has_got_since_is_an_error(
-    iceberg: IcebergOnSpark, made: Lake
+    iceberg: Iceberg, made: Lake
 ) -> None:
     staged = stage(iceberg, made, "one", 8)
     commit_until(made, {0: 6})
@@ -139,7 +146,7 @@ def test_a_picked_commit_of_records_that_the_branch_has_got_since_is_an_error(
         made.open().cut()
 
 
-def test_two_commits_staged_on_one_parent_cannot_both_be_picked(iceberg: IcebergOnSpark, made: Lake) -> None:
+def test_two_commits_staged_on_one_parent_cannot_both_be_picked(iceberg: Iceberg, made: Lake) -> None:
     stage(iceberg, made, "one", 6)
     stage(iceberg, made, "two", 8)
     for name in ("one", "two"):
@@ -149,7 +156,7 @@ def test_two_commits_staged_on_one_parent_cannot_both_be_picked(iceberg: Iceberg
         made.open().cut()
 
 
-def test_a_picked_commit_of_other_rows_is_walked_over(iceberg: IcebergOnSpark, made: Lake) -> None:
+def test_a_picked_commit_of_other_rows_is_walked_over(iceberg: Iceberg, made: Lake) -> None:
     iceberg.sql(made, "INSERT INTO {table} VALUES (100)", {"spark.wap.id": "more"})
     commit_until(made, {0: 6})
     iceberg.sql(made, "CALL lake.system.publish_changes('{table}', 'more')")
@@ -157,7 +164,7 @@ def test_a_picked_commit_of_other_rows_is_walked_over(iceberg: IcebergOnSpark, m
     assert found(made) == [*range(12), 100]
 
 
-def test_a_branch_that_main_is_moved_to_brings_its_boundary(iceberg: IcebergOnSpark, made: Lake) -> None:
+def test_a_branch_that_main_is_moved_to_brings_its_boundary(iceberg: Iceberg, made: Lake) -> None:
     made.load().manage_snapshots().create_branch(head(made), "audit").commit()
     taken = clip(take_cut(made.merged()), {0: 9})
     settings = {f"spark.sql.iceberg.snapshot-property.{PROPERTY}": new_boundary(taken)}
@@ -171,9 +178,7 @@ def test_a_branch_that_main_is_moved_to_brings_its_boundary(iceberg: IcebergOnSp
     assert found(made) == list(range(12))
 
 
-def test_compaction_and_expiry_of_all_that_can_expire_keep_the_boundary(
-    iceberg: IcebergOnSpark, made: Lake
-) -> None:
+def test_compaction_and_expiry_of_all_that_can_expire_keep_the_boundary(iceberg: Iceberg, made: Lake) -> None:
     commit_until(made, {0: 8})
     iceberg.sql(made, COMPACT)
     iceberg.sql(made, "CALL lake.system.rewrite_manifests('{table}')")
@@ -185,7 +190,7 @@ def test_compaction_and_expiry_of_all_that_can_expire_keep_the_boundary(
     assert found(made) == [seq for seq in range(12) if seq != 1]
 
 
-def test_the_tag_outlives_the_age_that_the_table_allows_to_tags(iceberg: IcebergOnSpark, made: Lake) -> None:
+def test_the_tag_outlives_the_age_that_the_table_allows_to_tags(iceberg: Iceberg, made: Lake) -> None:
     iceberg.sql(made, "ALTER TABLE {table} SET TBLPROPERTIES ('history.expire.max-ref-age-ms' = '1')")
     made.load().manage_snapshots().create_tag(head(made), "other").commit()
     iceberg.sql(made, EXPIRE)
@@ -195,7 +200,7 @@ def test_the_tag_outlives_the_age_that_the_table_allows_to_tags(iceberg: Iceberg
 
 @pytest.mark.parametrize("way", ["rollback_to_snapshot", "set_current_snapshot"])
 def test_a_rollback_brings_the_older_boundary_even_after_expiry(
-    iceberg: IcebergOnSpark, made: Lake, way: str
+    iceberg: Iceberg, made: Lake, way: str
 ) -> None:
     first = head(made)
     commit_until(made, {0: 8})
@@ -211,7 +216,7 @@ def test_a_rollback_brings_the_older_boundary_even_after_expiry(
 
 
 def test_a_replaced_table_does_not_take_over_the_boundary_of_the_one_before(
-    iceberg: IcebergOnSpark, made: Lake
+    iceberg: Iceberg, made: Lake
 ) -> None:
     iceberg.sql(made, "CREATE OR REPLACE TABLE {table} USING iceberg AS SELECT 1L AS seq")
     assert PIN_TAG in made.load().refs()
