@@ -112,7 +112,9 @@ KINDS: Final = (
         "table's settings: `history.expire.max-snapshot-age-ms`, `history.expire.min-snapshots-to-keep`, "
         "those of its branches, and tags. Other writers' marks are found by parents, so all snapshots "
         "on the way to one must stay. A warning says that expiry may remove it now, an information "
-        "says when. An error says that it has been lost already. Expiry with other settings than the "
+        "says when. A warning also says "
+        "that only an older metadata file tells an expired mark. An error says that it "
+        "has been lost already. Expiry with other settings than the "
         "table's is not foreseen.",
         "Let the writer commit: the next commit carries a mark. Until then do not expire snapshots. A "
         "snapshot with our property is kept by the tag `kafkaiceberg-boundary`, which a freeze sets; if it "

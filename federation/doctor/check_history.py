@@ -74,6 +74,14 @@ def check_expiry(facts: Facts) -> Iterator[Finding]:
             f"{facts.snapshot_id} carries a writer's mark",
             {"state": "lost", "ancestors": len(history.ancestors)},
         )
+    elif _hangs_by_a_file(facts):
+        yield Finding(
+            "BOUNDARY_AT_RISK",
+            Severity.WARNING,
+            f"no snapshot in the history of snapshot {facts.snapshot_id} carries a writer's mark any more; "
+            "only an older metadata file of the table still tells it",
+            {"state": "expired", "ancestors": len(history.ancestors)},
+        )
     # A snapshot that is not the newest is expired whatever the newest carries.
     if history.mark is None or history.mark == 0 or not history.is_head:
         return
@@ -102,6 +110,18 @@ def check_expiry(facts: Facts) -> Iterator[Finding]:
             "steps": history.mark,
             "minutes": max(0, minutes),
         },
+    )
+
+
+def _hangs_by_a_file(facts: Facts) -> bool:
+    history, committed = facts.history, facts.committed
+    is_marked = not isinstance(committed, Missing) and committed.resolver not in ("columns", "declared")
+    return (
+        is_marked
+        and bool(history.ancestors)
+        and history.mark is None
+        and not history.is_complete
+        and not history.has_tag
     )
 
 

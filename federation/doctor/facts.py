@@ -72,6 +72,7 @@ class Ancestor:
 class History:
     """The ancestry, from the examined snapshot back; `is_complete` unless expiry cut it short.
 
+    `has_tag` says whether the tag of our property is set.
     `mark` is how many steps back the nearest writer's mark is, None if there is none, and
     `is_head` says whether the examined snapshot is the newest of its branch.
     """
@@ -81,6 +82,7 @@ class History:
     is_head: bool
     mark: int | None
     mark_name: str | None
+    has_tag: bool
 
     @property
     def has_deletes(self) -> bool:

@@ -58,7 +58,9 @@ def gather_history(pinned: PinnedTable, definition: TableDefinition) -> History:
         )
     head = table.metadata.snapshot_by_name(definition.ref or "main")
     is_head = head is not None and head.snapshot_id == pinned.snapshot_id
-    return History(tuple(ancestors), is_complete(table, pinned.snapshot), is_head, mark, mark_name)
+    return History(
+        tuple(ancestors), is_complete(table, pinned.snapshot), is_head, mark, mark_name, pin_ref is not None
+    )
 
 
 def gather_files(pinned: PinnedTable) -> tuple[FileReference, ...] | Missing:

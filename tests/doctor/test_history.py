@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -15,6 +16,9 @@ from federation.boundary import PIN_TAG
 from federation.boundary.connect import PREFIX
 from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
 from federation.doctor import Severity, examine
+from federation.doctor.examine import _gather, judge
+from federation.doctor.facts import Missing
+from federation.take import pin_table
 from tests.builders import Lake
 from tests.conftest import MakeLake
 from tests.doctor.ward import COLUMNS, ROWS, codes, found, look, mark, put, send, tag, unchecked
@@ -166,11 +170,24 @@ def test_a_mark_that_expiry_has_removed_is_an_error(lake: MakeLake) -> None:
     marked = filled(made)
     compact(made)
     expire(made, marked)
+    pinned, definition = pin_table(made.merged())
+    facts = _gather(pinned, definition, 10, 10)
 
-    report = examine(made.merged())
+    report = judge(replace(facts, committed=Missing("unknown", is_failure=False), unknown="nobody tells"))
 
     assert found(report, "BOUNDARY_AT_RISK").facts["state"] == "lost"
     assert found(report, "BOUNDARY_UNKNOWN").severity is Severity.ERROR
+
+
+def test_an_expired_mark_that_only_a_metadata_file_tells_is_a_warning(lake: MakeLake) -> None:
+    made = lake(schema=ROWS, partitions=1)
+    marked = filled(made)
+    compact(made)
+    expire(made, marked)
+
+    finding = found(look(made), "BOUNDARY_AT_RISK")
+
+    assert (finding.severity, finding.facts["state"]) == (Severity.WARNING, "expired")
 
 
 def test_a_tag_with_an_age_keeps_the_mark_only_so_long(lake: MakeLake) -> None:
