@@ -19,7 +19,13 @@ from coldset.errors import TableNotFoundError
 from federation.boundary import CommittedOffsets, begin_again, begin_at_log_start, resolve_boundary
 from federation.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
 from federation.definition import TableDefinition, define
-from federation.errors import BoundaryUnknownError, CutTokenError, OffsetGapError, TableReplacedError
+from federation.errors import (
+    BoundaryUnknownError,
+    CutError,
+    CutTokenError,
+    OffsetGapError,
+    TableReplacedError,
+)
 from federation.options import under, value_of
 from federation.secrets import resolve
 from hotset import Deadline, KafkaClient, LogBounds, connect, read_log_bounds, require_history
@@ -79,21 +85,31 @@ def take_cut(options: Mapping[str, str], *, within_ms: int | None = None) -> Tak
     began_s = time.monotonic()
     pinned, definition = pin_table(options)
     deadline = _deadline(definition, within_ms)
-    for attempt in range(1, _PLANS):
+    doubt: CutError | None = None
+    for attempt in range(_PLANS):
+        time.sleep(_PAUSE_S * attempt)
+        taken = None
         try:
-            return _take(pinned, definition, deadline, began_s, accepts_gaps=False)
+            taken = _take(pinned, definition, deadline, began_s)
+            if not taken.cut.gaps:
+                return taken
         except (BoundaryUnknownError, OffsetGapError) as exc:
-            # A commit may have brought the records into the table while retention
-            # removed them from the log, or while their writer was asked; a newer snapshot tells.
-            seen = pinned.snapshot_id
-            pinned, definition = pin_table(options)
-            if pinned.snapshot_id == seen:
-                if isinstance(exc, BoundaryUnknownError):
-                    raise
-                if definition.accepts_gaps:
-                    break
-            time.sleep(_PAUSE_S * attempt)
-    return _take(pinned, definition, deadline, began_s, accepts_gaps=definition.accepts_gaps)
+            doubt = exc
+        # A commit may have brought the records into the table while retention removed them
+        # from the log, or while their writer was asked; only a table that has not moved is sure.
+        seen = pinned.snapshot_id
+        pinned, definition = pin_table(options)
+        if pinned.snapshot_id == seen:
+            if taken is not None:
+                return taken
+            if isinstance(doubt, BoundaryUnknownError):
+                raise doubt
+    raise doubt or OffsetGapError(
+        f"commits to table {definition.name!r} and retention of topic {definition.topic!r} overtook "
+        f"{_PLANS} plans; ask again",
+        table=definition.name,
+        topic=definition.topic,
+    )
 
 
 def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = None) -> TakenCut:
@@ -187,21 +203,14 @@ def _require_same_boundary(cut: Cut, committed: CommittedOffsets, definition: Ta
         raise CutTokenError("the cut has gaps, which are accepted only with failOnDataLoss=false")
 
 
-def _take(
-    pinned: PinnedTable,
-    definition: TableDefinition,
-    deadline: Deadline,
-    began_s: float,
-    *,
-    accepts_gaps: bool,
-) -> TakenCut:
+def _take(pinned: PinnedTable, definition: TableDefinition, deadline: Deadline, began_s: float) -> TakenCut:
     facts = SnapshotFacts(definition.name, pinned.uuid, pinned.snapshot_id, pinned.schema_id)
     if definition.topic is None:
         cut = cold_cut(facts, definition.isolation)
         return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
     client = connect(resolve(definition.kafka_properties))
     committed, bounds = _facts(pinned, definition, client, deadline)
-    cut = compute_cut(facts, committed, bounds, accepts_gaps=accepts_gaps)
+    cut = compute_cut(facts, committed, bounds, accepts_gaps=definition.accepts_gaps)
     require_history(client, bounds, _places(committed), deadline)
     return TakenCut(definition, pinned, cut, bounds, committed, bounds.read_at_ms, _since_ms(began_s))
 
