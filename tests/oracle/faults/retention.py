@@ -11,7 +11,7 @@ from tests.builders import add_partitions, delete_records, delete_topic, make_to
 from tests.oracle import ways
 from tests.oracle.checker import Verdict
 from tests.oracle.faults.round import Round
-from tests.oracle.steps import PLANNING, READING, STEPS, before
+from tests.oracle.steps import PLANNING, STEPS, before
 from tests.oracle.world import World
 
 
@@ -40,7 +40,8 @@ def k6_deleted_while_read(round_: Round) -> None:
     to = round_.rng.randint(0, here.journal.end_of(0))
     with round_.patching() as patch:
         step = round_.rng.choice(STEPS)
-        step = step._replace(call=round_.rng.randint(1, 3)) if step in READING else step
+        # The table is one split, and each record of partition 0 may be another.
+        step = step._replace(call=round_.rng.randint(2, 3)) if step.name == "read_split" else step
         delete = lambda: delete_records(here.lake.bootstrap, here.lake.topic, {0: to})  # noqa: E731
         before(patch, step, lambda: round_.inject(delete))
         round_.ask(here, {f"library, deleted before {step}": ways.library})
@@ -86,7 +87,7 @@ def k8_topic_deleted(round_: Round) -> None:
         delete = lambda: delete_topic(here.lake.bootstrap, here.lake.topic)  # noqa: E731
         before(patch, step, lambda: round_.inject(delete))
         round_.ask(here, {f"library, deleted before {step}": ways.library})
-    round_.expect(here, Verdict.DECLARED)
+    round_.expect(here, Verdict.DECLARED, round_.ways(here))
 
 
 def k9_recreated(round_: Round) -> None:
