@@ -18,6 +18,11 @@ from pathlib import Path
 from tests.oracle.faults.arena import Arena
 from tests.oracle.faults.campaign import Tally, render, run, run_round
 from tests.oracle.faults.catalogue import ALL
+from tests.oracle.model.explore import explore
+
+# Actions in a random history in memory, and how many histories.
+HISTORY = 6
+WALKS = 300
 
 
 def main() -> int:
@@ -46,6 +51,9 @@ def main() -> int:
             tally = run(
                 arena, kinds, seed=parsed.seed, minutes=parsed.minutes, cycles=parsed.cycles, tell=_tell
             )
+    if not wanted:
+        _tell("I6c: histories in memory")
+        tally.explored = explore(HISTORY, tally.seed, walks=WALKS)
     print(render(tally))
     keep(tally)
     return 1 if tally.wrong else 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from federation.plan import answer_schema, plan_hot
+from federation.plan import answer_schema, plan_cold_splits, plan_hot
 from federation.read import read_split
 from federation.take import take_cut
 from tests.oracle import ways
@@ -55,13 +55,14 @@ def split_by_split(lake: ways.Lake) -> Observed:
     """What executors do: every split read on its own."""
     taken = take_cut(lake.merged())
     schema = answer_schema(taken, IDENTITY)
-    splits = plan_hot(taken, schema, spread=True)
+    splits = [*plan_cold_splits(taken, IDENTITY), *plan_hot(taken, schema, spread=True)]
     batches = [batch for split in splits for batch in read_split(split)]
     bounds = taken.bounds
     assert bounds is not None
     return Observed(
         rows=pa.Table.from_batches(batches, schema=schema),
         ends={r.partition: r.end for r in taken.cut.ranges},
+        gaps=tuple((gap.partition, gap.start, gap.end) for gap in (*taken.cut.gaps, *taken.cut.lost)),
         held_back={p.partition: p.high_watermark - p.end for p in bounds.partitions},
         cut=taken.cut.token(),
     )

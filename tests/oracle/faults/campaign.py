@@ -18,6 +18,7 @@ from typing import NamedTuple
 from tests.oracle.checker import Verdict
 from tests.oracle.faults.arena import Arena
 from tests.oracle.faults.round import Round, Row
+from tests.oracle.model.explore import Explored
 
 
 class Kind(NamedTuple):
@@ -41,11 +42,13 @@ class Tally:
     rows: dict[str, Row] = field(default_factory=dict)
     comparators: dict[str, Row] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
+    explored: Explored | None = None
     elapsed_s: float = 0.0
 
     @property
     def wrong(self) -> list[str]:
-        return [text for row in self.rows.values() for text in row.wrong]
+        failures = self.explored.failures if self.explored else []
+        return [text for row in self.rows.values() for text in row.wrong] + [str(one) for one in failures]
 
     @property
     def answers(self) -> int:
@@ -109,7 +112,13 @@ def render(tally: Tally) -> str:
     total = Row(sum(row.injections for row in tally.rows.values()))
     for row in tally.rows.values():
         total.verdicts.update(row.verdicts)
-    lines.append(f"| | **{len(tally.rows)} kinds of fault** {_counts(total, total.injections)}")
+    if tally.explored is not None:
+        found = tally.explored
+        lines.append(
+            "| I6c | Everything between any two steps, in memory: random histories by the same seed. "
+            f"| {found.schedules} | {found.answers} | {found.correct} | {found.declared} | {found.wrong} |"
+        )
+    lines.append(f"| | **{len(tally.rows)} kinds, real services** {_counts(total, total.injections)}")
     lines += ["", "| comparator, under the same faults | answers | correct | errors | wrong |"]
     lines.append("| --- | ---: | ---: | ---: | ---: |")
     for name, row in tally.comparators.items():

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 
 import pyarrow as pa
+from werkzeug.test import TestResponse
 
 from federation.config import Config
 from sql_gateway import create_app, parse_settings
 from sql_gateway.protocol import ARROW_STREAM, RECEIPT_KEY
-from tests.builders import Lake
+from tests.builders import EVENTS, Lake
 from tests.oracle import ways
 from tests.oracle.checker import IDENTITY, DeclaredError, Observed
 
@@ -27,6 +28,19 @@ class Door:
     def ask(self, lake: Lake) -> Observed:
         sql = f"SELECT {', '.join(IDENTITY)} FROM {lake.table}"
         answer = self._client.post("/v1/sql", json={"sql": sql}, headers={"Accept": ARROW_STREAM})
+        return self._observed(answer)
+
+    def ask_json(self, lake: Lake) -> Observed:
+        """The same as JSON, which has its own rendering of every value."""
+        sql = f"SELECT {', '.join(IDENTITY)} FROM {lake.table}"
+        answer = self._client.post("/v1/sql", json={"sql": sql})
+        if answer.status_code != 200:
+            raise DeclaredError(answer.get_json()["error"])
+        body = answer.get_json()
+        rows = [dict(zip(IDENTITY, row, strict=True)) for row in body["rows"]]
+        return ways.observed(pa.Table.from_pylist(rows, EVENTS), body["receipt"]["tables"][0])
+
+    def _observed(self, answer: TestResponse) -> Observed:
         if answer.status_code != 200:
             raise DeclaredError(answer.get_json()["error"])
         rows = pa.ipc.open_stream(answer.data).read_all()

@@ -29,6 +29,7 @@ from tests.oracle import comparators, ways
 from tests.oracle.checker import Asked, Observed, Score, Verdict
 from tests.oracle.faults.arena import Arena
 from tests.oracle.faults.door import Door
+from tests.oracle.shapes import split_by_split
 from tests.oracle.world import World
 
 SCHEMA = EVENTS.append(pa.field("kafka_partition", pa.int32())).append(pa.field("kafka_offset", pa.int64()))
@@ -201,13 +202,16 @@ class Round:
         self.require(here.lake.load().metadata_location == state, "questions have changed the table")
 
     def ways(self, here: World) -> dict[str, Ask]:
-        """Library, engine and gateway; Spark where the arena has it, now and then."""
+        """Library, engine and gateway, each in two ways; Spark where the arena has it, now and then."""
+        door = Door(here.lake)
         chosen: dict[str, Ask] = {
             "library": ways.library,
+            "split by split": split_by_split,
             "library, its cut again": lambda lake: ways.library(lake, lake.open().cut()),
             "engine": ways.engine,
             "engine, self-union": ways.engine_twice,
-            "gateway": Door(here.lake).ask,
+            "gateway": door.ask,
+            "gateway, JSON": door.ask_json,
         }
         # Spark shows no receipt, so a gap that the caller accepts could not be told from a loss.
         is_strict = here.lake.extra.get("failOnDataLoss") != "false"
