@@ -53,6 +53,8 @@ def remember(
 
 
 def _settled(definition: TableDefinition) -> tuple[object, ...]:
-    # All fields, so that an option added later cannot be forgotten here.
-    values = (getattr(definition, field.name) for field in fields(definition))
+    # All fields, so that an option added later cannot be forgotten here; but how long one waits
+    # changes nothing of what is found, and each statement has another part of its time left.
+    named = (field.name for field in fields(definition) if not field.name.endswith("_timeout_ms"))
+    values = (getattr(definition, name) for name in named)
     return tuple(tuple(sorted(value.items())) if isinstance(value, Mapping) else value for value in values)

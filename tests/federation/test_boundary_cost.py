@@ -18,9 +18,11 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from sqlalchemy import event
 
+import federation.boundary.resolve as resolve
 from coldset.metadata import read_metadata
 from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
 from federation.errors import BoundaryUnknownError
+from federation.take import take_cut
 from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
 
@@ -71,6 +73,20 @@ def test_a_statement_asks_the_catalog_once(made: Lake) -> None:
 
     assert answer.rows.to_pylist() == [{"n": 10}]
     assert len(asked) == 1
+
+
+def test_a_boundary_is_found_once_whatever_time_a_statement_has_left(
+    made: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_until(made, {0: 6})
+    found: list[object] = []
+    real = resolve._resolve
+    monkeypatch.setattr(resolve, "_resolve", lambda *asked: found.append(asked) or real(*asked))
+
+    for within_ms in (9000, 8000, 7000):
+        take_cut(made.merged(), within_ms=within_ms)
+
+    assert len(found) == 1
 
 
 def test_a_metadata_file_is_parsed_once(made: Lake) -> None:
