@@ -20,15 +20,13 @@ from coldset.bounds import (
     HeldFile,
     RowBounds,
     column_id,
-    footer_bounds,
     held_files,
-    leaf_of,
     may_take_out_rows,
-    read_held,
     removed_files,
 )
 from coldset.catalog import PinnedTable, load_table, open_catalog, pin
 from coldset.commit import COMMIT_ID, commit_append
+from coldset.contents import footer_bounds, leaf_of, read_held
 from coldset.errors import ColdsetError
 from coldset.proof import adds_nothing_since
 from coldset.read import read_cold

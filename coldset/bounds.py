@@ -1,26 +1,18 @@
-"""What metadata says of a few columns of each data file, and those columns themselves.
+"""What manifests say of a few columns of each data file.
 
-Manifests and Parquet footers hold bounds and counts that can answer without any
-row being read. All of it is about files as they were written: rows that delete
-files hide are still in them, because the question is what a writer has ever put
-into the table. The file does not know what the columns mean.
+Manifests hold bounds and counts that can answer without any file being opened.
+All of it is about files as they were written: rows that delete files hide are
+still in them, because the question is what a writer has ever put into the
+table. The file does not know what the columns mean; reading them is `contents`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyiceberg.expressions import AlwaysTrue
-from pyiceberg.io import load_file_io
-from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntryStatus
-from pyiceberg.schema import prune_columns
-from pyiceberg.table import FileScanTask
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
@@ -29,7 +21,6 @@ from coldset.ancestry import summary_value
 from coldset.avro import entries_of, manifests_of
 from coldset.catalog import PinnedTable
 from coldset.errors import ColdReadError
-from coldset.read import UNREADABLE
 from coldset.scan import plan_files
 
 Value = int | str
@@ -143,62 +134,11 @@ def may_take_out_rows(snapshot: Snapshot) -> bool:
     return not (is_rewrite and said.get("deleted-records", "") == said.get("added-records"))
 
 
-def footer_bounds(
-    pinned: PinnedTable, held: HeldFile, io_properties: Mapping[str, str]
-) -> tuple[RowBounds, ...] | None:
-    """Return what a Parquet file's footer says of each of its row groups; None if there is no such footer.
-
-    Raises:
-        ColdReadError: The file is missing or broken.
-    """
-    if str(held.file.file_format).rpartition(".")[2].lower() != "parquet":
-        return None
-    io = load_file_io(dict(io_properties), pinned.table.location())
-    try:
-        with io.new_input(held.path).open() as stream:
-            metadata = pq.read_metadata(stream)
-    except UNREADABLE as exc:
-        raise _unreadable(pinned, held, exc) from exc
-    paths = dict(_paths(metadata.schema.to_arrow_schema(), ""))
-    leaves = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
-    constants = _constants(pinned, held.file)
-    found = []
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        sides = [
-            (constants[each], constants[each])
-            if each in constants
-            else _group_side(group, leaves.get(paths.get(each, "")))
-            for each in held.columns
-        ]
-        found.append(RowBounds(group.num_rows, tuple(s[0] for s in sides), tuple(s[1] for s in sides)))
-    return tuple(found)
-
-
-def read_held(
-    pinned: PinnedTable, held: HeldFile, io_properties: Mapping[str, str]
-) -> Iterator[tuple[pa.Array, ...]]:
-    """Yield the columns asked for, batch by batch, of all rows that were written into the file.
-
-    Raises:
-        ColdReadError: The file is missing, broken or not what the table says.
-    """
-    wanted = prune_columns(pinned.schema, set(held.columns))
-    paths = {each: path for path, each in _ids(wanted.fields, ())}
-    io = load_file_io(dict(io_properties), pinned.table.location())
-    try:
-        scan = ArrowScan(pinned.layout, io, wanted, AlwaysTrue())
-        for batch in scan.to_record_batches([FileScanTask(held.file)]):
-            yield tuple(leaf_of(batch, paths[each]) for each in held.columns)
-    except UNREADABLE as exc:
-        raise _unreadable(pinned, held, exc) from exc
-
-
 _WHOLE: Final = (IntegerType, LongType)
 
 
 def _held(pinned: PinnedTable, file: DataFile, columns: tuple[int, ...]) -> HeldFile:
-    constants = _constants(pinned, file)
+    constants = constants_of(pinned, file)
     sides = [
         (constants[each], constants[each]) if each in constants else _file_side(pinned, file, each)
         for each in columns
@@ -223,8 +163,12 @@ def _file_side(pinned: PinnedTable, file: DataFile, column: int) -> tuple[Value 
     return None, None
 
 
-def _constants(pinned: PinnedTable, file: DataFile) -> dict[int, Value]:
-    # A table partitioned by a column's own value has that value for every row of a file.
+def constants_of(pinned: PinnedTable, file: DataFile) -> dict[int, Value]:
+    """Return the columns that have one value for every row of a file, by the way the table is partitioned.
+
+    Raises:
+        Nothing of its own.
+    """
     spec = pinned.table.specs()[file.spec_id]
     return {
         part.source_id: file.partition[position]
@@ -233,63 +177,10 @@ def _constants(pinned: PinnedTable, file: DataFile) -> dict[int, Value]:
     }
 
 
-def _group_side(group: Any, leaf: int | None) -> tuple[Value | None, Value | None]:
-    statistics = None if leaf is None else group.column(leaf).statistics
-    if (
-        statistics is None
-        or not statistics.has_min_max
-        or not statistics.has_null_count
-        or statistics.null_count != 0
-    ):
-        return None, None
-    low, high = statistics.min, statistics.max
-    is_plain = isinstance(low, int | str) and isinstance(high, int | str)
-    return (low, high) if is_plain else (None, None)
-
-
-def _paths(fields: Any, prefix: str) -> Iterator[tuple[int, str]]:
-    for each in fields:
-        known = (each.metadata or {}).get(b"PARQUET:field_id")
-        if known is not None:
-            yield int(known), prefix + each.name
-        if pa.types.is_struct(each.type):
-            yield from _paths(each.type, f"{prefix}{each.name}.")
-
-
-def _ids(fields: Sequence[NestedField], prefix: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
-    for each in fields:
-        path = (*prefix, each.name)
-        yield path, each.field_id
-        if isinstance(each.field_type, StructType):
-            yield from _ids(each.field_type.fields, path)
-
-
-def leaf_of(batch: pa.RecordBatch, path: Sequence[str]) -> pa.Array:
-    """Return a column of a batch, or a field in columns that are structs.
-
-    Raises:
-        KeyError: There is none.
-    """
-    found = batch.column(path[0])
-    for name in path[1:]:
-        found = pc.struct_field(found, name)
-    return found
-
-
 def _no_manifest(pinned: PinnedTable, snapshot: Snapshot, what: str) -> ColdReadError:
     return ColdReadError(
         f"a manifest of snapshot {snapshot.snapshot_id} of table {pinned.identifier!r} {what}; ask again, or "
         "restore it",
         table=pinned.identifier,
         snapshot_id=snapshot.snapshot_id,
-    )
-
-
-def _unreadable(pinned: PinnedTable, held: HeldFile, exc: Exception) -> ColdReadError:
-    return ColdReadError(
-        f"file {held.path} of table {pinned.identifier!r} could not be read: {type(exc).__name__}: {exc}; "
-        "ask again: a new cut takes the newest one",
-        table=pinned.identifier,
-        snapshot_id=pinned.snapshot_id,
-        file=held.path,
     )

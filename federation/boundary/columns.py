@@ -18,18 +18,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from coldset import PinnedTable, column_id, held_files
-from federation.boundary.committed import CommittedOffsets
+from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.held import Columns, Held, find_held
 from federation.boundary.history import Past, find_past
 from federation.boundary.holes import look_into
+from federation.boundary.identity import Rows, can_tell, require_same_topic
 from federation.boundary.layouts import KafkaLayout, layout_of
 from federation.boundary.spans import EMPTY, Spans, union
 from federation.definition import TableDefinition
 from federation.errors import OptionError
 from federation.secrets import resolve
-from hotset import KafkaClient, OffsetRange
+from hotset import Deadline, KafkaClient, OffsetRange, read_log_bounds
 
 _SNAPSHOTS_KEPT: Final = 64
+_UNSEEN: Final = "a topic that was deleted and made anew would not be noticed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,14 @@ class _Evidence:
     """What the table says, whatever Kafka holds by now.
 
     Attributes:
+        columns: Where files keep the coordinates of their rows.
         held: What the snapshot's own files hold.
         past: What its ancestors held or recorded.
         committed: Both, per partition that has any.
         holes: What lies below the largest of these and is not among them.
     """
 
+    columns: Columns
     held: Held
     past: Past
     committed: Mapping[int, Spans]
@@ -62,13 +66,14 @@ def resolve_columns(
     Args:
         pinned: The loaded table and snapshot.
         definition: Settled options; `kafka_columns` may name the columns.
-        client: The cluster, to look into holes.
+        client: The cluster, to look into holes, and whether it still has the table's records.
 
     Raises:
         BoundaryUnknownError: Kafka holds a visible record that the snapshot
             passed over, or the columns do not tell, or too much would have to be read.
         OptionError: The table has no Kafka columns, or more than one kind of them.
         OffsetOverlapError: The table reaches past the readable end of the log.
+        TopicReplacedError: Kafka has other records than those of the table at their offsets.
         HotsetError, ColdsetError: The holes or the columns could not be read.
     """
     layout = layout_of(pinned.arrow_schema, definition)
@@ -85,18 +90,64 @@ def resolve_columns(
         late = tuple(_leading(holes))
         holes = {p: found.within(committed[p].first, found.top) for p, found in holes.items()}
         lost = (*lost, *late)
-    confidence, looked = look_into(holes, pinned, definition, client)
+    asked = _ask_kafka(holes, evidence, pinned, layout, definition, client)
     return CommittedOffsets(
         snapshot_id=pinned.snapshot_id,
-        topic_id=None if past.floor is None else past.floor.topic_id,
+        topic_id=asked.topic_id,
         next_offset={p: found.top for p, found in committed.items()},
         isolation=None if past.floor is None else past.floor.isolation,
         resolver="columns",
         provenance=_provenance(layout, held),
-        confidence=confidence,
+        confidence=asked.confidence,
         lost=lost,
-        looked=(*_said(layout, held), *past.looked, looked),
+        looked=(*_said(layout, held), *past.looked, *asked.looked),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What Kafka says: which topic it has now, and how sure it is that the table is of it."""
+
+    topic_id: str | None
+    confidence: Confidence
+    looked: tuple[str, ...]
+
+
+def _ask_kafka(
+    holes: Mapping[int, Spans],
+    evidence: _Evidence,
+    pinned: PinnedTable,
+    layout: KafkaLayout,
+    definition: TableDefinition,
+    client: KafkaClient,
+) -> _Asked:
+    assert definition.topic is not None
+    floor = evidence.past.floor
+    recorded = None if floor is None else floor.topic_id
+    tells = recorded is None and bool(evidence.committed) and can_tell(pinned, layout)
+    is_known = recorded is not None or not evidence.committed
+    said: tuple[str, ...] = ()
+    if not is_known and not tells:
+        said = (f"no column with the time of records: {_UNSEEN}",)
+    if not tells and all(found.is_empty for found in holes.values()):
+        sure = Confidence.PROVEN if is_known else Confidence.ESTIMATED
+        return _Asked(recorded, sure, (*said, "the offsets have no holes"))
+    deadline = Deadline.after_ms(definition.plan_timeout_ms)
+    bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
+    if tells:
+        properties = resolve(definition.catalog_properties)
+        files = held_files(pinned, evidence.columns.ids)
+        rows = Rows.of(pinned, files, evidence.columns, layout, properties)
+        same = require_same_topic(rows, evidence.held.spans, bounds, client, deadline)
+        is_known = same > 0
+        said = (
+            f"{same} records at the ends of what Kafka still has: of the time that the table's rows say"
+            if same
+            else f"no record of the table that Kafka still has: {_UNSEEN}",
+        )
+    confidence, looked = look_into(holes, pinned, definition, client, bounds, deadline)
+    sure = confidence if is_known else Confidence.ESTIMATED
+    return _Asked(recorded or bounds.topic_id, sure, (*said, looked))
 
 
 def _read_evidence(pinned: PinnedTable, layout: KafkaLayout, definition: TableDefinition) -> _Evidence:
@@ -115,7 +166,7 @@ def _read_evidence(pinned: PinnedTable, layout: KafkaLayout, definition: TableDe
     held = find_held(pinned, held_files(pinned, columns.ids), columns, properties)
     past = find_past(pinned, held, columns, properties)
     committed = _together(held, past)
-    found = _Evidence(held, past, committed, {p: each.holes() for p, each in committed.items()})
+    found = _Evidence(columns, held, past, committed, {p: each.holes() for p, each in committed.items()})
     with _known_lock:
         _known[key] = found
         while len(_known) > _SNAPSHOTS_KEPT:

@@ -23,9 +23,10 @@ from federation.boundary.connect_history import (
     compute_vector,
     newest_ms,
 )
+from federation.boundary.identity import replaced
 from federation.boundary.partitions import require_every_partition
 from federation.definition import TableDefinition
-from federation.errors import BoundaryUnknownError, TopicReplacedError
+from federation.errors import BoundaryUnknownError
 from hotset import Deadline, Isolation, KafkaClient, OffsetRange, drain, read_log_bounds
 from hotset.errors import TopicNotFoundError
 
@@ -182,15 +183,9 @@ def _require_same_records(
         seen += batch.num_rows
         for record in batch.select(["partition", "offset", "timestamp_ms"]).to_pylist():
             if record["timestamp_ms"] != newest[record["partition"]]:
-                raise TopicReplacedError(
-                    f"topic {topic!r} is not the topic that table {pinned.identifier!r} was filled from: the "
-                    f"record at offset {record['offset']} of partition {record['partition']} is of "
-                    f"{record['timestamp_ms']} ms, and the sink had read one of "
-                    f"{newest[record['partition']]} ms there; make a new table for the new topic, or read "
-                    "this one with read=cold",
-                    table=pinned.identifier,
-                    topic=topic,
-                )
+                place = (record["partition"], record["offset"])
+                told_ms = newest[record["partition"]]
+                raise replaced(pinned, topic, place, record["timestamp_ms"], told_ms)
     return bounds.topic_id if seen else None
 
 

@@ -22,7 +22,7 @@ from federation.boundary.committed import Confidence
 from federation.boundary.spans import EMPTY, Spans, union
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError, OffsetOverlapError
-from hotset import Deadline, KafkaClient, OffsetRange, PartitionBounds, drain, read_log_bounds
+from hotset import Deadline, KafkaClient, LogBounds, OffsetRange, PartitionBounds, drain
 
 # Transactional topics have a hole per transaction, so what bounds the work is offsets, not holes.
 OFFSETS_READ: Final = 1_000_000
@@ -37,6 +37,8 @@ def look_into(
     pinned: PinnedTable,
     definition: TableDefinition,
     client: KafkaClient,
+    bounds: LogBounds,
+    deadline: Deadline,
 ) -> tuple[Confidence, str]:
     """Return how sure it is that nothing visible lies in the holes, and what was looked at.
 
@@ -45,6 +47,8 @@ def look_into(
         pinned: The loaded table and snapshot.
         definition: The table's settled options.
         client: The cluster.
+        bounds: What the log holds.
+        deadline: When to give up.
 
     Raises:
         BoundaryUnknownError: A visible record lies in a hole, or too much would have to be read.
@@ -54,9 +58,6 @@ def look_into(
     count = sum(len(found) for found in holes.values())
     if count == 0:
         return Confidence.PROVEN, "the offsets have no holes"
-    assert definition.topic is not None
-    deadline = Deadline.after_ms(definition.plan_timeout_ms)
-    bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
     log = (bounds.topic_id, definition.isolation.value)
     look = _Look(holes, pinned, definition, client, deadline)
     unknown, gone = {}, 0

@@ -146,7 +146,7 @@ def _match(schema: pa.Schema, known: _Known) -> KafkaLayout | None:
     paths = {field: path for field, path in resolved.items() if path is not None}
     if not all(field in paths for field in known.needs):
         return None
-    if not all(pa.types.is_integer(_type_at(schema, paths[field])) for field in ("partition", "offset")):
+    if not all(pa.types.is_integer(type_at(schema, paths[field])) for field in ("partition", "offset")):
         return None
     more = [
         name
@@ -166,7 +166,7 @@ def _declared(schema: pa.Schema, named: Mapping[str, str]) -> KafkaLayout | None
                 f"exactly once; it has {', '.join(schema.names)}",
                 option="kafkaColumns",
             )
-        kind = _type_at(schema, path)
+        kind = type_at(schema, path)
         if field in ("partition", "offset") and not pa.types.is_integer(kind):
             raise OptionError(
                 f"option 'kafkaColumns' names {name!r} for the {field}, which is of type {kind} and holds no "
@@ -211,6 +211,11 @@ def _paths(fields: pa.Schema | pa.StructType, name: str) -> Iterator[Path]:
                 yield (field.name, *rest)
 
 
-def _type_at(fields: pa.Schema | pa.StructType, path: Path) -> pa.DataType:
+def type_at(fields: pa.Schema | pa.StructType, path: Path) -> pa.DataType:
+    """Return the type of a column, or of a field in columns that are structs.
+
+    Raises:
+        KeyError: There is none.
+    """
     kind = fields.field(path[0]).type
-    return kind if len(path) == 1 else _type_at(kind, path[1:])
+    return kind if len(path) == 1 else type_at(kind, path[1:])

@@ -30,7 +30,12 @@ def _is_text_pairs(wanted: pa.DataType) -> bool:
     return types_fit and tuple(f.name for f in fields) == _HEADER_NAMES
 
 
-def _is_time(wanted: pa.DataType) -> bool:
+def is_time(wanted: pa.DataType) -> bool:
+    """Return whether a column can hold the time of a record.
+
+    Raises:
+        Nothing of its own.
+    """
     return bool(pa.types.is_int64(wanted) or pa.types.is_timestamp(wanted))
 
 
@@ -39,7 +44,7 @@ _HOLDS: Final[Mapping[str, Callable[[pa.DataType], bool]]] = {
     "topic": pa.types.is_string,
     "partition": pa.types.is_integer,
     "offset": pa.types.is_integer,
-    "timestamp": _is_time,
+    "timestamp": is_time,
     "timestamp_type": pa.types.is_integer,
     "key": pa.types.is_binary,
     "value": pa.types.is_binary,

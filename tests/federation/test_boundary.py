@@ -190,7 +190,8 @@ def test_a_receipt_says_which_resolver_answered_and_how_sure_it_is(lake: MakeLak
     scan.to_arrow()
 
     assert scan.receipt.boundary is not None
-    assert (scan.receipt.boundary["resolver"], scan.receipt.boundary["confidence"]) == ("columns", "proven")
+    boundary = scan.receipt.boundary
+    assert (boundary["resolver"], boundary["confidence"]) == ("columns", "estimated")
 
 
 def test_a_visible_record_that_the_writer_passed_over_is_an_error(lake: MakeLake) -> None:

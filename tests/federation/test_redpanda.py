@@ -205,6 +205,7 @@ def test_a_table_of_redpanda_without_the_address_names_the_option(filled: Lake) 
 
 PLACE = pa.struct([("partition", pa.int32()), ("offset", pa.int64()), ("timestamp", pa.timestamp("us"))])
 PLACED = pa.schema([("seq", pa.int64()), ("redpanda", PLACE)])
+PLACED_DDL = "seq bigint, redpanda struct<partition:int, offset:bigint, timestamp:timestamp_ntz>"
 
 
 def test_what_the_proxy_does_not_tell_is_proven_by_the_column_of_redpanda(
@@ -213,9 +214,9 @@ def test_what_the_proxy_does_not_tell_is_proven_by_the_column_of_redpanda(
     """Every table of Redpanda has it, so earlier snapshots, and all while the proxy is gone, are known."""
     made = lake(schema=PLACED, partitions=1).having(redpandaUrl=proxy.url)
     produce(made.bootstrap, made.topic, [{"seq": i} for i in range(10)])
+    records = made.open(read="hot", schema=PLACED_DDL).scan().to_arrow().cast(PLACED)
     for first, end in ((0, 4), (4, 6)):
-        rows = [{"seq": i, "redpanda": {"partition": 0, "offset": i}} for i in range(first, end)]
-        made.load().append(pa.Table.from_pylist(rows, PLACED), snapshot_properties={MARK: "{}"})
+        made.load().append(records.slice(first, end - first), snapshot_properties={MARK: "{}"})
     older, newest = (snapshot.snapshot_id for snapshot in made.load().snapshots())
     proxy.commit(made.topic, newest, {0: 5})
 
