@@ -158,9 +158,16 @@ def _walk_in(metadata: TableMetadata, snapshot: Snapshot) -> Iterator[Snapshot]:
 
 
 def _is_first(metadata: TableMetadata, snapshot: Snapshot) -> bool:
-    # Format version 2 numbers a table's snapshots from 1; version 1 does not.
-    is_numbered = metadata.format_version > 1 and snapshot.sequence_number == 1
-    return is_numbered and snapshot.parent_snapshot_id is None
+    # Format version 2 numbers a table's snapshots from 1; version 1 does not, so a table that was
+    # upgraded had rows before its number 1.
+    if (
+        metadata.format_version < 2
+        or snapshot.sequence_number != 1
+        or snapshot.parent_snapshot_id is not None
+    ):
+        return False
+    total = summary_value(snapshot, "total-records")
+    return total is None or total == (summary_value(snapshot, "added-records") or "0")
 
 
 def _files_since(table: Table, snapshot: Snapshot) -> Iterator[TableMetadata]:

@@ -13,7 +13,8 @@ ours. Policy is in the class attributes (`code`, `kind`, `retriable`).
      │  ├ IsolationMismatchError    user
      │  ├ TableReplacedError        external
      │  └ BoundaryUnknownError      user
-     │     └ WriterUnavailableError external, retriable
+     │     ├ WriterUnavailableError external, retriable
+     │     └ NotOneToOneError     user
      ├ CutTokenError                user
      ├ HotBudgetError               user
      ├ SqlError                     user
@@ -107,6 +108,12 @@ class WriterUnavailableError(BoundaryUnknownError):
     code = "WRITER_UNAVAILABLE"
     kind = "external"
     retriable = True
+
+
+class NotOneToOneError(BoundaryUnknownError):
+    """The table's writer reads other topics, too, or fills other tables: no boundary makes a union right."""
+
+    code = "NOT_ONE_TO_ONE"
 
 
 class CutTokenError(FederationError, ValueError):

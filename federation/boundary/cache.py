@@ -4,7 +4,8 @@ A snapshot is immutable and so is the answer, given the same definition of the
 table. An answer for which Kafka was asked names the topic's identity where that
 matters, and each cut compares it with the topic of now; so a topic that was
 created anew is still found out. Errors are not kept, since what was missing may
-be there the next time. This file must not know the resolvers.
+be there the next time, nor is what a user declares, who may change it. This file
+must not know the resolvers.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def remember(
             _found.move_to_end(key)
             return known
     found = find()
+    if not found.is_kept:
+        return found
     with _lock:
         _found[key] = found
         while len(_found) > _KEPT:

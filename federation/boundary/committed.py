@@ -39,6 +39,7 @@ class CommittedOffsets:
             had removed them and whoever committed accepted that.
         leader_epoch: Partition to epoch of the leader when the snapshot's records had been read up
             to there, where recorded.
+        is_kept: Whether the answer stays true for this snapshot, whatever is said or found later.
         looked: What was looked at on the way, one sentence each, for `kafkaiceberg cut --explain`.
     """
 
@@ -51,6 +52,7 @@ class CommittedOffsets:
     confidence: Confidence
     lost: tuple[OffsetRange, ...] = ()
     leader_epoch: Mapping[int, int] = field(default_factory=dict)
+    is_kept: bool = True
     looked: tuple[str, ...] = ()
 
     def of(self, partition: int) -> int:

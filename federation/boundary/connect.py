@@ -17,6 +17,7 @@ from coldset import Ancestry, PinnedTable
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
 from federation.boundary.connect_control import read_control
 from federation.boundary.connect_history import (
+    SharedSinkError,
     SinkCommit,
     SinkHistory,
     UnknownHistoryError,
@@ -26,7 +27,7 @@ from federation.boundary.connect_history import (
 from federation.boundary.identity import replaced
 from federation.boundary.partitions import require_every_partition
 from federation.definition import TableDefinition
-from federation.errors import BoundaryUnknownError
+from federation.errors import BoundaryUnknownError, NotOneToOneError
 from hotset import Deadline, Isolation, KafkaClient, OffsetRange, drain, read_log_bounds
 from hotset.errors import TopicNotFoundError
 
@@ -45,8 +46,8 @@ def resolve_connect(
         client: The cluster that has topic and control topics.
 
     Raises:
-        BoundaryUnknownError: The control topic is gone or cut short, it speaks
-            of several topics or tables, or it contradicts the table.
+        BoundaryUnknownError: The control topic is gone or cut short, or it contradicts the table.
+        NotOneToOneError: It speaks of several topics or tables.
         TopicReplacedError: The topic's last committed records are not those that the sink has read.
         HotsetError: The topics could not be read.
     """
@@ -63,12 +64,18 @@ def resolve_connect(
         history = _read_history(name, commits, pinned, client, deadline, is_complete=not ancestry.is_cut)
         try:
             vector = compute_vector(history, definition.topic, partitions)
+        except SharedSinkError as exc:
+            raise NotOneToOneError(
+                f"table {pinned.identifier!r} and topic {definition.topic!r} are not one to one: {exc}; if "
+                "every record of the topic goes into this table alone, set boundary=columns",
+                table=pinned.identifier,
+                snapshot_id=pinned.snapshot_id,
+            ) from exc
         except UnknownHistoryError as exc:
             raise _unknown(pinned, str(exc)) from exc
         newest = newest_ms(history, definition.topic, vector)
-        topic_id = topic_id or _require_same_records(
-            pinned, definition.topic, vector, newest, client, deadline
-        )
+        seen = _require_same_records(pinned, definition.topic, vector, newest, client, deadline)
+        topic_id = topic_id or seen
         for partition, offset in vector.items():
             if readers.setdefault(partition, history.group) != history.group:
                 raise _unknown(
@@ -91,6 +98,7 @@ def resolve_connect(
         resolver="connect",
         provenance=", ".join(told),
         confidence=Confidence.EXACT,
+        is_kept=topic_id is not None,  # else a topic made anew would not be found out
         looked=tuple(told),
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import io
 import json
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -104,6 +105,8 @@ def decode_event(record: Mapping[str, Any]) -> ControlEvent | None:
         KeyError,
         TypeError,
         AttributeError,
+        OverflowError,
+        struct.error,
         fastavro.schema.SchemaParseException,
     ) as exc:
         raise ValueError(

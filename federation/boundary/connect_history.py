@@ -22,6 +22,10 @@ class UnknownHistoryError(ValueError):
     """The history tells no boundary; the text says why, without naming the snapshot."""
 
 
+class SharedSinkError(UnknownHistoryError):
+    """The sink reads other topics, too, or fills other tables."""
+
+
 @dataclass(frozen=True, slots=True)
 class SinkCommit:
     """One commit of a sink to the table, in the ancestry of the pinned snapshot.
@@ -84,8 +88,8 @@ def compute_vector(history: SinkHistory, topic: str, partitions: Iterable[int]) 
         partitions: All its partitions.
 
     Raises:
-        UnknownHistoryError: The history is cut short, contradicts the table, or is
-            one of several topics or tables.
+        UnknownHistoryError: The history is cut short, or contradicts the table.
+        SharedSinkError: It is one of several topics or tables.
     """
     _require_one_source_and_table(history, topic)
     _require_same_control_topic(history)
@@ -114,7 +118,7 @@ def _require_one_source_and_table(history: SinkHistory, topic: str) -> None:
     """A record of another topic, or one meant for another table, would be in one half only."""
     others = {name for event in history.events for name in event.topics} - {topic}
     if others:
-        raise UnknownHistoryError(
+        raise SharedSinkError(
             f"sink {history.group} also reads topics {sorted(others)} into it, so the hot half of {topic!r} "
             "alone would lack their records; give each topic a sink and a table of its own"
         )
@@ -128,7 +132,7 @@ def _require_one_source_and_table(history: SinkHistory, topic: str) -> None:
             f"sink {history.group} put earlier records into another table of the same name, which was dropped"
         )
     if strangers:
-        raise UnknownHistoryError(
+        raise SharedSinkError(
             f"sink {history.group} also writes to tables {sorted(strangers)}, so nothing tells which of the "
             "records that are not committed yet belong to this one; give each table a topic and a sink of "
             "its own"
@@ -239,6 +243,7 @@ def _require_every_row(history: SinkHistory) -> None:
     a rollback takes rows away that the sink believes committed.
     """
     earlier = _EMPTY
+    rounds = {event.commit_id for event in history.events}
     for number, commit in enumerate(history.commits):
         is_known = (number > 0 or history.is_complete) and all(
             start <= earlier.get(partition, 0) for partition, start in history.log_start.items()
@@ -249,6 +254,11 @@ def _require_every_row(history: SinkHistory) -> None:
             if event.kind == DATA_WRITTEN
             and earlier.get(event.partition, 0) <= event.offset < commit.reached.get(event.partition, 0)
         )
+        if is_known and commit.rows and commit.commit_id not in rounds:
+            raise UnknownHistoryError(
+                f"control topic {history.control!r} does not know of the round that made snapshot "
+                f"{commit.snapshot_id}; it was recreated"
+            )
         if is_known and rows != commit.rows:
             raise UnknownHistoryError(
                 f"snapshot {commit.snapshot_id} added {commit.rows} rows, and the sink had announced {rows} "

@@ -78,6 +78,7 @@ def parse_declared(text: str) -> CommittedOffsets:
             resolver="declared",
             provenance="option committedOffsets",
             confidence=Confidence.EXACT,
+            is_kept=False,
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
         raise OptionError(

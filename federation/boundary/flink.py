@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from coldset import PinnedTable, is_complete, summary_value, walk_parents
+from coldset import PinnedTable, Snapshot, is_complete, summary_value, walk_parents
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.flink_bytes import MalformedStateError
 from federation.boundary.flink_files import (
@@ -26,8 +26,9 @@ from federation.boundary.flink_files import (
 )
 from federation.boundary.flink_later import has_committed_since, has_nothing_to_commit
 from federation.boundary.flink_source import EARLIEST, read_positions
+from federation.boundary.undone import require_none_undone
 from federation.definition import TableDefinition
-from federation.errors import BoundaryUnknownError
+from federation.errors import BoundaryUnknownError, NotOneToOneError
 from hotset import Deadline, KafkaClient, read_log_bounds
 
 JOB_ID: Final = "flink.job-id"
@@ -98,11 +99,16 @@ class _Resolution:
             # A job that goes on from this one's state counts its checkpoints on, and has read no less.
             is_continued = newer is not None and newer.first > max(job.checkpoints.values())
             newer = job
-            if has_concurrent or not is_continued:
+            if has_concurrent or not is_continued or self._has(job):
                 self._add(job, is_concurrent=is_concurrent)
         if not self._next_offset:
-            raise self._unknown(f"no source of its Flink jobs reads topic {self._topic!r}")
+            raise NotOneToOneError(
+                f"no source of the Flink jobs that fill table {self._pinned.identifier!r} reads topic "
+                f"{self._topic!r}; correct subscribe, or checkpointLocation",
+                table=self._pinned.identifier,
+            )
         self._settle()
+        require_none_undone(self._pinned, _place)
         return CommittedOffsets(
             snapshot_id=self._pinned.snapshot_id,
             topic_id=None,
@@ -113,6 +119,17 @@ class _Resolution:
             confidence=Confidence.EXACT,
             looked=tuple(self._looked),
         )
+
+    def _has(self, job: _Job) -> bool:
+        # Two jobs may count on by chance; while the older one's checkpoint is there, it is held against.
+        checkpoint_id, *others = set(job.checkpoints.values())
+        try:
+            checkpoint = find_checkpoint(self._definition.checkpoints, job.job_id, checkpoint_id)
+            self._require_sinks(checkpoint, job, checkpoint_id)
+            read_positions(checkpoint.metadata, self._topic, checkpoint.load)
+        except (CheckpointGoneError, MalformedStateError):
+            return False
+        return not others
 
     def _add(self, job: _Job, *, is_concurrent: bool) -> None:
         for partition, offset in self._positions(job).items():
@@ -226,6 +243,13 @@ class _Resolution:
             table=self._pinned.identifier,
             snapshot_id=self._pinned.snapshot_id,
         )
+
+
+def _place(snapshot: Snapshot) -> tuple[object, int] | None:
+    job_id, number = summary_value(snapshot, JOB_ID), summary_value(snapshot, CHECKPOINT_ID)
+    if job_id is None or number is None or not number.isdecimal():
+        return None
+    return (job_id, summary_value(snapshot, OPERATOR_ID)), int(number)
 
 
 def _jobs(pinned: PinnedTable) -> Iterator[_Job]:

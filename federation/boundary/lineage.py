@@ -118,6 +118,7 @@ class _Lineage:
         ):
             raise self._unknown(f"{where} speaks of another topic or isolation than its branch")
         next_offset: dict[int, int] = {}
+        leader_epoch: dict[int, int] = {}
         lost = []
         for partition in sorted({*ends.next_offset, *held.next_offset}):
             adds = _of(ends, partition) != _of(begun, partition)
@@ -130,8 +131,10 @@ class _Lineage:
                 )
             chosen = ends if adds else held
             next_offset[partition] = chosen.of(partition)
+            if partition in chosen.leader_epoch:
+                leader_epoch[partition] = chosen.leader_epoch[partition]
             lost += [gone for gone in chosen.lost if gone.partition == partition]
-        return replace(ends, next_offset=next_offset, lost=tuple(lost))
+        return replace(ends, next_offset=next_offset, leader_epoch=leader_epoch, lost=tuple(lost))
 
     def _before(self, snapshot: Snapshot) -> CommittedOffsets:
         ancestry = Ancestry(self._pinned.table, snapshot)

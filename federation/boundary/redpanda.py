@@ -15,7 +15,7 @@ import time
 from collections import OrderedDict
 from typing import Final
 
-from coldset import PinnedTable, adds_rows, summary_value, walk_parents
+from coldset import PinnedTable, Snapshot, adds_rows, summary_value, walk_parents
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.translation_state import (
     ProxyAddress,
@@ -23,6 +23,7 @@ from federation.boundary.translation_state import (
     ask_translation_state,
     parse_address,
 )
+from federation.boundary.undone import require_none_undone
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError, WriterUnavailableError
 from hotset import Deadline, Isolation, KafkaClient
@@ -43,12 +44,13 @@ def resolve_redpanda(
     Args:
         pinned: The loaded table and snapshot.
         definition: The table's settled options.
-        client: Not needed; the proxy is asked.
+        client: The cluster, which tells the topic's identity.
 
     Raises:
         BoundaryUnknownError: The cluster speaks of another snapshot, or does not know the topic.
         WriterUnavailableError: It did not answer.
         OptionError: Option `redpandaUrl` is malformed.
+        HotsetError: The cluster did not tell the topic's identity.
     """
     assert pinned.snapshot is not None
     assert definition.topic is not None
@@ -58,10 +60,13 @@ def resolve_redpanda(
             "HTTP proxy, which tells the boundary",
             table=pinned.identifier,
         )
-    key = (pinned.uuid, definition.topic, pinned.snapshot.snapshot_id)
-    told = _told.get(key)
     address = parse_address(definition.redpanda_url)
     deadline = Deadline.after_ms(definition.plan_timeout_ms)
+    require_none_undone(pinned, _place)
+    # What is told from here on is told of this topic, or of one that the cut will not take for it.
+    topic_id = client.describe(definition.topic, deadline).topic_id
+    key = (pinned.uuid, topic_id, pinned.snapshot.snapshot_id)
+    told = _told.get(key)
     try:
         told = _ask_until_settled(address, pinned, definition.topic, deadline, told)
     except BoundaryUnknownError:
@@ -72,7 +77,7 @@ def resolve_redpanda(
         _told.popitem(last=False)
     return CommittedOffsets(
         snapshot_id=pinned.snapshot_id,
-        topic_id=None,
+        topic_id=topic_id,
         next_offset=told.next_offset,
         isolation=Isolation.READ_COMMITTED,  # as its tests say: no aborted record gets into a table
         resolver="redpanda",
@@ -132,6 +137,10 @@ def is_of(pinned: PinnedTable, told: int | None) -> bool:
         if adds_rows(snapshot) or summary_value(snapshot, MARK) is not None:
             return False
     return False
+
+
+def _place(snapshot: Snapshot) -> tuple[object, int] | None:
+    return None if summary_value(snapshot, MARK) is None else (MARK, snapshot.sequence_number or 0)
 
 
 def _is_behind(pinned: PinnedTable, told: int | None) -> bool:

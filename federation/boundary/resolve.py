@@ -27,7 +27,7 @@ from federation.boundary.redpanda import MARK, resolve_redpanda
 from federation.boundary.spark_checkpoint import QUERY_ID, resolve_spark
 from federation.boundary.summary import PIN_TAG, PROPERTY
 from federation.definition import TableDefinition
-from federation.errors import BoundaryUnknownError
+from federation.errors import BoundaryUnknownError, NotOneToOneError
 from hotset import KafkaClient
 
 Resolve = Callable[[PinnedTable, TableDefinition, KafkaClient], CommittedOffsets]
@@ -176,6 +176,8 @@ def _resolve_by_marks(
         try:
             _require_one_writer(pinned, resolver)
             found = resolver.resolve(pinned, definition, client)
+        except NotOneToOneError:
+            raise  # what Kafka has beyond the rows may be none of this table's, which no row can tell
         except BoundaryUnknownError as exc:
             tried = tried or exc
             looked = (*looked, f"{resolver.name}: {exc}")

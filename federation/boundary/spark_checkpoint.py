@@ -11,16 +11,17 @@ vector would read the whole topic again. File format: Spark's `OffsetSeqLog`, v1
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import pyarrow.fs as pafs
 
-from coldset import Ancestry, PinnedTable, summary_value
+from coldset import SOURCE_ID, Ancestry, PinnedTable, find_source, summary_value
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
 from federation.boundary.partitions import require_every_partition
 from federation.definition import TableDefinition
-from federation.errors import BoundaryUnknownError
+from federation.errors import BoundaryUnknownError, NotOneToOneError
 from hotset import KafkaClient
 
 QUERY_ID: Final = "spark.sql.streaming.queryId"
@@ -38,14 +39,16 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
 
     Raises:
         BoundaryUnknownError: A query has no checkpoint here, a checkpoint no
-            longer has the epoch, a query reads more than the topic, or two
+            longer has the epoch, an epoch before it is not in the table, or two
             queries have read a partition and not one where the other ended.
+        NotOneToOneError: A query reads more than the topic.
+        HotsetError: The topic could not be asked.
     """
     assert definition.topic is not None
     topic = definition.topic
     assert pinned.snapshot is not None
     ancestry = Ancestry(pinned.table, pinned.snapshot)
-    epochs = _epochs(ancestry)
+    epochs = _epochs(pinned, ancestry)
     if not epochs:
         raise BoundaryUnknownError(
             f"no snapshot that snapshot {pinned.snapshot_id} of table {pinned.identifier!r} is built on has "
@@ -56,7 +59,7 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
     locations = {_query_id(location): location for location in definition.checkpoints}
     next_offset: dict[int, int] = {}
     looked = []
-    for query_id, epoch_id in epochs.items():
+    for query_id, (epoch_id, *_) in epochs.items():
         if query_id not in locations:
             raise BoundaryUnknownError(
                 f"table {pinned.identifier!r} is filled by Spark streaming query {query_id} (epoch "
@@ -68,12 +71,13 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
             )
         location = locations[query_id]
         read = _offsets(location, f"offsets/{epoch_id}", topic)
+        _require_every_epoch(pinned, epochs[query_id], location, topic, is_complete=not ancestry.is_cut)
         if shared := sorted(set(read) & set(next_offset)):
             _require_succession(pinned, shared, next_offset, location, topic)
         next_offset |= read
         looked.append(f"offsets/{epoch_id} of checkpoint {location} (Spark query {query_id})")
     require_every_partition(pinned, ancestry, definition, client, next_offset)
-    provenance = ", ".join(f"epoch {epoch} of Spark query {query}" for query, epoch in epochs.items())
+    provenance = ", ".join(f"epoch {epoch} of Spark query {query}" for query, (epoch, *_) in epochs.items())
     return CommittedOffsets(
         pinned.snapshot_id,
         None,
@@ -86,17 +90,54 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
     )
 
 
-def _epochs(ancestry: Ancestry) -> dict[str, int]:
-    """Return each query's newest epoch, the query that came first coming first."""
-    # Each query's own epochs rise, so the first one met on the way back is its newest.
-    newest: dict[str, int] = {}
+def _epochs(pinned: PinnedTable, ancestry: Ancestry) -> dict[str, list[int]]:
+    """Return each query's epochs, newest first; the query that came first comes first."""
+    epochs: dict[str, list[int]] = {}
     order: list[str] = []
     for snapshot in ancestry:
-        query_id, epoch_id = summary_value(snapshot, QUERY_ID), summary_value(snapshot, EPOCH_ID)
-        if query_id is not None and epoch_id is not None:
-            newest.setdefault(query_id, int(epoch_id))
-            order = [query_id, *(known for known in order if known != query_id)]
-    return {query_id: newest[query_id] for query_id in order}
+        # A cherry-picked copy has no properties of its source.
+        is_copy = summary_value(snapshot, SOURCE_ID) is not None
+        marked = (find_source(pinned.table, snapshot) or snapshot) if is_copy else snapshot
+        query_id, epoch_id = summary_value(marked, QUERY_ID), summary_value(marked, EPOCH_ID)
+        if query_id is None or epoch_id is None:
+            continue
+        if not epoch_id.isdecimal():
+            raise BoundaryUnknownError(
+                f"snapshot {marked.snapshot_id} of table {pinned.identifier!r} has {EPOCH_ID} {epoch_id!r}, "
+                "which is no epoch; correct what writes it",
+                table=pinned.identifier,
+            )
+        epochs.setdefault(query_id, []).append(int(epoch_id))
+        order = [query_id, *(known for known in order if known != query_id)]
+    return {query_id: sorted(epochs[query_id], reverse=True) for query_id in order}
+
+
+def _require_every_epoch(
+    pinned: PinnedTable, epochs: Sequence[int], location: str, topic: str, *, is_complete: bool
+) -> None:
+    """Spark commits every epoch, so one that is missing was rolled back or went into another table.
+
+    The query will not write its records again. An epoch that had read nothing is not missed.
+    """
+    steps = list(pairwise(sorted(epochs)))
+    if is_complete:
+        steps.insert(0, (-1, min(epochs)))
+    for before, after in steps:
+        if after <= before + 1:
+            continue
+        began = _offsets(location, _INITIAL if before < 0 else f"offsets/{before}", topic)
+        ended = _offsets(location, f"offsets/{after - 1}", topic)
+        if any(offset > began.get(partition, 0) for partition, offset in ended.items()):
+            missing = f"epoch {after - 1}" if after == before + 2 else f"epochs {before + 1} to {after - 1}"
+            raise BoundaryUnknownError(
+                f"{missing} of the Spark query with checkpoint {location} is not in the history of "
+                f"snapshot {pinned.snapshot_id} of table {pinned.identifier!r}, and later ones are: it was "
+                "rolled back, or went into another table, and the query will not write its records again; "
+                "let a new query begin with startingOffsets at what is missing, or name the table's Kafka "
+                "columns",
+                table=pinned.identifier,
+                snapshot_id=pinned.snapshot_id,
+            )
 
 
 def _require_succession(
@@ -140,10 +181,11 @@ def _offsets(location: str, name: str, topic: str) -> dict[int, int]:
             return {int(p): parse_next_offset(offset) for p, offset in vectors[0][topic].items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         pass  # some other source
-    raise BoundaryUnknownError(
+    raise NotOneToOneError(
         f"the Spark query with checkpoint {location} reads more than topic {topic!r}, or another source "
         f"({', '.join(sources)[:200]} in {name}): the hot half of one topic would lack the others' records; "
-        "give each topic a query and a table of its own",
+        "give each topic a query and a table of its own; if every record of the topic goes into this table "
+        "alone, set boundary=columns",
         location=location,
     )
 

@@ -181,6 +181,10 @@ def _post(address: ProxyAddress, path: str, body: bytes, deadline: Deadline) -> 
             f"the certificate of Redpanda's HTTP proxy at {address} is not trusted ({exc.verify_message}); "
             "name the file of its authority in the environment variable SSL_CERT_FILE"
         ) from exc
+    except UnicodeError as exc:
+        raise BoundaryUnknownError(
+            f"{address.host!r} cannot be the name of the host of Redpanda's HTTP proxy; correct redpandaUrl"
+        ) from exc
     except (OSError, http.client.HTTPException) as exc:
         why = "in time" if deadline.has_passed else f"({type(exc).__name__}: {exc})"
         raise WriterUnavailableError(

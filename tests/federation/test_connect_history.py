@@ -119,6 +119,11 @@ def test_a_control_topic_shorter_than_the_snapshot_knows_was_recreated() -> None
         vector(history(ONE_ROUND, [commit(1, rows=10, reached={0: 101})]))
 
 
+def test_another_control_topic_of_the_same_name_and_size_is_not_believed() -> None:
+    with pytest.raises(UnknownHistoryError, match="does not know of the round"):
+        vector(history(ONE_ROUND, [commit(7, rows=10, reached={0: 3})]))
+
+
 def test_a_partition_that_never_had_a_record_is_known_to_be_empty() -> None:
     assert vector(history(ONE_ROUND, [commit(1, rows=10, reached={0: 4})]), (0, 1)) == {0: 10}
 

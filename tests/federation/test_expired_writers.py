@@ -54,3 +54,20 @@ def test_a_partition_that_only_expired_commits_told_of_is_an_error(lake: MakeLak
     # Partition 2 never had a record: nothing needs to tell of it.
     commit(made, "idle", 1, partition=1, seqs=range(10, 10))
     assert [r.start for r in both.open().cut().ranges] == [6, 10, 0]
+
+
+def test_the_first_snapshot_after_an_upgrade_of_the_format_is_not_the_tables_first(lake: MakeLake) -> None:
+    made = lake(partitions=2, schema=ROWS, properties={"format-version": "1"})
+    for partition in (0, 1):
+        produce(made.bootstrap, made.topic, [{"seq": seq} for seq in range(10)], partition=partition)
+    commit(made, "idle", 0, partition=1, seqs=range(10))
+    with made.load().transaction() as change:
+        change.upgrade_table_version(2)
+    commit(made, "busy", 0, partition=0, seqs=range(4))
+    assert [snapshot.sequence_number for snapshot in made.load().snapshots()][1:] == [1]
+    expire(made)
+    forget(made)
+
+    both = made.having(checkpointLocation=f"{made.directory / 'idle'},{made.directory / 'busy'}")
+    with pytest.raises(BoundaryUnknownError, match=r"do not tell of partitions \[1\]"):
+        both.open().cut()

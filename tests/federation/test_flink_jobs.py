@@ -16,6 +16,7 @@ from tests.builders import Lake
 from tests.conftest import MakeLake
 from tests.federation.flink_encoder import SourceOperator, encode_metadata
 from tests.federation.flink_stories import Played, append, starts
+from tests.federation.test_lineage import head, rollback
 
 pytestmark = pytest.mark.kafka
 
@@ -111,7 +112,7 @@ def test_a_topic_that_no_job_reads_is_an_error(table: Lake, tmp_path: Path) -> N
     committed_by(table, JOB, 1)
     save(tmp_path, JOB, 1, SourceOperator([{("another", 0): 5}]))
 
-    with pytest.raises(BoundaryUnknownError, match="no source of its Flink jobs reads topic"):
+    with pytest.raises(BoundaryUnknownError, match=r"no source of the Flink jobs that fill .* reads topic"):
         starts(table, checkpointLocation=str(tmp_path))
 
 
@@ -126,4 +127,28 @@ def test_a_partition_not_read_yet_is_open_once_older_snapshots_are_expired(
     save(tmp_path, JOB, 6, source(p0=9, p1=2, p2=-2))
 
     with pytest.raises(BoundaryUnknownError, match="older snapshots are expired"):
+        starts(table, checkpointLocation=str(tmp_path))
+
+
+def test_a_job_that_counts_on_by_chance_is_found_out_while_the_checkpoint_before_is_there(
+    table: Lake, tmp_path: Path
+) -> None:
+    committed_by(table, JOB, 1)
+    committed_by(table, OTHER, 2)
+    save(tmp_path, JOB, 1, source(p0=9))
+    save(tmp_path, OTHER, 2, source(p0=3))
+
+    with pytest.raises(BoundaryUnknownError, match="two Flink jobs"):
+        starts(table, checkpointLocation=str(tmp_path))
+
+
+def test_commits_that_were_rolled_back_are_an_error_once_the_job_goes_on(table: Lake, tmp_path: Path) -> None:
+    committed_by(table, JOB, 1)
+    kept = head(table)
+    committed_by(table, JOB, 2)
+    rollback(table, kept)
+    committed_by(table, JOB, 4)
+    save(tmp_path, JOB, 4, source(p0=9))
+
+    with pytest.raises(BoundaryUnknownError, match="rolled back"):
         starts(table, checkpointLocation=str(tmp_path))

@@ -235,3 +235,22 @@ def told_by(lake: Lake, **options: str) -> tuple[str, str, int]:
     boundary = scan.receipt.boundary
     assert boundary is not None
     return boundary["resolver"], boundary["confidence"], scan.cut.ranges[0].start
+
+
+def test_commits_that_were_rolled_back_are_an_error_once_redpanda_goes_on(
+    filled: Lake, proxy: RedpandaProxy
+) -> None:
+    first = commit_of(filled)
+    commit(filled, 6, 8)
+    filled.load().manage_snapshots().rollback_to_snapshot(first).commit()
+    assert seqs(filled.open()) == list(range(10))
+
+    proxy.commit(filled.topic, commit(filled, 8, 9), {0: 8})
+    with pytest.raises(BoundaryUnknownError, match="rolled back"):
+        filled.open().cut()
+
+
+def commit_of(lake: Lake) -> int:
+    snapshot = lake.load().current_snapshot()
+    assert snapshot is not None
+    return snapshot.snapshot_id

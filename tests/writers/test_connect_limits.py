@@ -15,7 +15,7 @@ from pyiceberg.expressions import LessThan
 from pyiceberg.table.snapshots import Snapshot
 
 from federation.boundary import connect
-from federation.errors import BoundaryUnknownError, TopicReplacedError
+from federation.errors import BoundaryUnknownError, NotOneToOneError, TopicReplacedError
 from stack.connect import ConnectWorker
 from tests.builders import delete_records, delete_topic, make_table, make_topic, unique, wait_until
 from tests.conftest import MakeLake
@@ -116,26 +116,27 @@ def test_a_topic_that_was_made_anew_is_found_out(lake: MakeLake, worker: Connect
 
 
 def test_a_sink_of_two_topics_is_an_error_that_names_the_other(lake: MakeLake, worker: ConnectWorker) -> None:
-    made, other = lake(schema=ROWS), lake(schema=ROWS)
+    made, other = lake(schema=WITH_POSITION), lake(schema=ROWS)
     send(made, range(10), partition=0)
     send(other, range(10, 15), partition=1)
-    with Sink(worker, made, topics=[other.topic]) as sink:
+    with Sink(worker, made, topics=[other.topic], more=METADATA) as sink:
         sink.wait_for_rows(15)
 
-    with pytest.raises(BoundaryUnknownError, match=f"also reads topics .*{other.topic}"):
-        made.open().cut()
+    with pytest.raises(NotOneToOneError, match=f"also reads topics .*{other.topic}"):
+        made.open(kafkaColumns=POSITION.replace("topic=_kafka_metadata_topic,", "")).cut()
 
 
 def test_a_sink_that_routes_a_topic_to_two_tables_is_an_error_that_names_both(
     lake: MakeLake, worker: ConnectWorker
 ) -> None:
-    schema = ROWS.append(pa.field("kind", pa.string()))
+    schema = WITH_POSITION.append(pa.field("kind", pa.string()))
     made, second = lake(schema=schema), f"lake.{unique('second')}"
     make_table(made.catalog, second, schema)
     routes = {
         "iceberg.tables.route-field": "kind",
         f"iceberg.table.{made.table}.route-regex": "a",
         f"iceberg.table.{second}.route-regex": "b",
+        **METADATA,
     }
     send(made, [{"seq": i, "kind": "ab"[i % 2]} for i in range(20)], partition=0)
     with Sink(worker, made, tables=[second], more=routes) as sink:
@@ -144,8 +145,8 @@ def test_a_sink_that_routes_a_topic_to_two_tables_is_an_error_that_names_both(
     send(made, [{"seq": 20, "kind": "b"}], partition=0)
 
     for table, stranger in ((made.table, second), (second, made.table)):
-        with pytest.raises(BoundaryUnknownError, match=f"{table}.*also writes to tables .*{stranger}"):
-            replace(made, table=table).open().cut()
+        with pytest.raises(NotOneToOneError, match=f"{table}.*also writes to tables .*{stranger}"):
+            replace(made, table=table).open(kafkaColumns=POSITION).cut()
 
 
 def test_two_sinks_of_one_table_are_an_error_that_names_both(lake: MakeLake, worker: ConnectWorker) -> None:

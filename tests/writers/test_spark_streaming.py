@@ -119,6 +119,25 @@ def test_epochs_without_rows_and_commits_of_others(lake: MakeLake, spark_writer:
     )
 
 
+def test_an_epoch_that_is_rolled_back_is_an_error_once_the_query_goes_on(
+    lake: MakeLake, spark_writer: SparkWriter
+) -> None:
+    made = having_checkpoints(lake(schema=ROWS), "first")
+    send(made, range(20), partition=0)
+    stream(spark_writer, made)
+    first = made.load().snapshots()[0].snapshot_id
+    send(made, range(20, 30), partition=0)
+    stream(spark_writer, made)
+    made.load().manage_snapshots().rollback_to_snapshot(first).commit()
+    assert_exact_at_every_snapshot(made, seqs(range(30)), resolver="spark")
+
+    send(made, range(30, 35), partition=0)
+    stream(spark_writer, made)
+    with pytest.raises(BoundaryUnknownError, match=r"epoch 1 .* is not in the history"):
+        made.open().cut()
+    assert made.load().scan().count() == 25
+
+
 def test_two_queries_of_different_partitions(lake: MakeLake, spark_writer: SparkWriter) -> None:
     made = having_checkpoints(lake(schema=ROWS), "first", "second")
     send(made, range(40), partition=0)
