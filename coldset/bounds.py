@@ -128,7 +128,9 @@ def may_take_out_rows(snapshot: Snapshot) -> bool:
     if summary.operation is Operation.APPEND:
         return False
     said = summary.additional_properties
-    if said.get("deleted-data-files", "0") == "0":
+    # No count of removed files is a count of zero, but only where a writer counts at all.
+    is_counted = any(key.startswith(("added-", "deleted-", "total-")) for key in said)
+    if is_counted and said.get("deleted-data-files", "0") == "0":
         return False
     is_rewrite = summary.operation is Operation.REPLACE
     return not (is_rewrite and said.get("deleted-records", "") == said.get("added-records"))

@@ -25,6 +25,9 @@ from coldset.errors import ColdReadError, UnsupportedTableError
 
 _PLANS_KEPT: Final = 64
 
+# Files without rows too, as imports leave them, or a manifest would seem to have lost them.
+_ALL_FILES: Final = {"include_empty_files": "true"}
+
 
 @dataclass(frozen=True, slots=True)
 class ColdTask:
@@ -106,7 +109,8 @@ def plan_files(pinned: PinnedTable) -> tuple[FileScanTask, ...]:
 def _read_plan(pinned: PinnedTable, snapshot_id: int) -> tuple[FileScanTask, ...]:
     try:
         _require_whole_files(pinned)
-        found = tuple(pinned.table.scan(snapshot_id=snapshot_id).plan_files())
+        scan = pinned.table.scan(snapshot_id=snapshot_id, options=_ALL_FILES)
+        found = tuple(scan.plan_files())
         _require_all(pinned, found)
     except (UnicodeDecodeError, DamagedError) as exc:  # ValueErrors too
         raise _unreadable(pinned, exc) from exc

@@ -27,6 +27,9 @@ BY_SCAN: Final = "reading"
 
 _SPANS_KEPT: Final = 1 << 22
 
+# The offset after the last one must still be a number of 64 bits.
+_LARGEST: Final = (1 << 63) - 2
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -76,7 +79,7 @@ def settle(bounds: RowBounds, columns: Columns) -> tuple[int, Spans] | None:
     partition, low, high = bounds.low[0], bounds.low[1], bounds.high[1]
     if not isinstance(partition, int) or partition != bounds.high[0] or partition < 0:
         return None
-    if not isinstance(low, int) or not isinstance(high, int) or low < 0:
+    if not isinstance(low, int) or not isinstance(high, int) or low < 0 or high > _LARGEST:
         return None
     return (partition, span(low, high + 1)) if bounds.rows == high - low + 1 else None
 
@@ -149,6 +152,8 @@ def _scan(
         partitions, offsets = (array.cast(pa.int64()) for array in arrays[:2])
         if len(offsets) and min(pc.min(offsets).as_py(), pc.min(partitions).as_py()) < 0:
             raise _unknown(pinned, file, "has rows with a partition or offset below zero")
+        if len(offsets) and pc.max(offsets).as_py() > _LARGEST:
+            raise _unknown(pinned, file, "has rows with an offset that no log can have")
         for partition in pc.unique(partitions).to_pylist():
             yield partition, Spans.from_offsets(offsets.filter(pc.equal(partitions, partition)))
 

@@ -60,6 +60,7 @@ def test_what_bounds_settle_is_what_the_rows_hold(rows: list[tuple[int, int]], s
         RowBounds(3, (0, -1), (0, 1)),
         RowBounds(3, (-1, 0), (-1, 2)),
         RowBounds(3, ("0", 0), ("0", 2)),
+        RowBounds(1, (0, (1 << 63) - 1), (0, (1 << 63) - 1)),
     ],
 )
 def test_bounds_that_leave_a_doubt_settle_nothing(bounds: RowBounds) -> None:
@@ -173,7 +174,7 @@ def test_a_row_that_is_there_twice_changes_nothing_and_is_counted(catalog: Catal
     assert (found.rows, found.repeated) == (8, 3)
 
 
-@pytest.mark.parametrize("bad", [(0, None), (None, 0), (0, -3)])
+@pytest.mark.parametrize("bad", [(0, None), (None, 0), (0, -3), (0, (1 << 63) - 1)])
 def test_rows_without_coordinates_are_an_error(catalog: Catalog, bad: tuple[int, int]) -> None:
     table = catalog.create_table(TABLE, schema=ROWS)
     table.append(rows((0, 0), bad))
