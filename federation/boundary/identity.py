@@ -101,7 +101,8 @@ class Rows:
                 kept = pc.and_(pc.is_in(arrays[1], pa.array(only[offset], arrays[1].type)), times.is_valid())
                 rows = zip(*(array.filter(kept).to_pylist() for array in (*arrays[:2], times)), strict=True)
                 for p, o, time_ms in rows:
-                    found.setdefault((p, o), set()).add(time_ms)
+                    if (p, o) in places:  # and not at the offset that another partition is asked for
+                        found.setdefault((p, o), set()).add(time_ms)
         return found
 
 

@@ -143,6 +143,17 @@ def test_one_partition_is_enough_to_notice_it(lake: MakeLake) -> None:
         made.open(**NAMED).cut()
 
 
+def test_one_file_may_hold_the_ends_of_several_partitions(lake: MakeLake) -> None:
+    made = lake(schema=schema_of())
+    places = [(0, offset) for offset in range(5)] + [(1, offset) for offset in range(3)]
+    for partition, count in ((0, 5), (1, 4)):
+        send(made, count, FIRST_MS, partition=partition)
+    rows = [{"seq": o, "p": p, "o": o, "t": FIRST_MS + o} for p, o in places]
+    made.load().append(pa.Table.from_pylist(rows, schema=schema_of()))
+
+    assert answer(made) == (sorted([*range(5), *range(4)]), "proven")
+
+
 def test_a_writer_that_went_on_where_the_old_topic_ended_has_passed_over_the_new_one(lake: MakeLake) -> None:
     made = lake(schema=schema_of())
     append(made, range(4), FIRST_MS)
