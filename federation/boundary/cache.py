@@ -4,8 +4,8 @@ A snapshot is immutable and so is the answer, given the same definition of the
 table. An answer for which Kafka was asked names the topic's identity where that
 matters, and each cut compares it with the topic of now; so a topic that was
 created anew is still found out. Errors are not kept, since what was missing may
-be there the next time, nor is what a user declares, who may change it. This file
-must not know the resolvers.
+be there the next time, nor is what a user may declare anew, or what a writer may
+contradict later. This file must not know the resolvers.
 """
 
 from __future__ import annotations

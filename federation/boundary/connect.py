@@ -98,7 +98,7 @@ def resolve_connect(
         resolver="connect",
         provenance=", ".join(told),
         confidence=Confidence.EXACT,
-        is_kept=topic_id is not None,  # else a topic made anew would not be found out
+        is_kept=False,  # the sink may begin to fill other tables while this one stands still
         looked=tuple(told),
     )
 
