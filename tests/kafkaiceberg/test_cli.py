@@ -81,8 +81,11 @@ def test_a_cut_explains_how_its_boundary_was_found(half: Lake, config: str, caps
     looked = json.loads(capsys.readouterr().out)["looked"]
 
     head = half.load().metadata.current_snapshot_id
-    assert looked == [f"snapshot {head}, the one that is read: kafkaiceberg.offsets* (kafkaiceberg freeze)"]
-    assert f"looked at: {looked[0]}\nchosen: resolver summary\n" in told
+    assert looked == [
+        f"snapshot {head}, the one that is read: kafkaiceberg.offsets* (kafkaiceberg freeze)",
+        f"kafkaiceberg.offsets in the summary of snapshot {head}, 0 back by parents",
+    ]
+    assert f"looked at: {looked[1]}\nchosen: resolver summary\n" in told
 
 
 @pytest.mark.kafka

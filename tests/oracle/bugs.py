@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-import federation.boundary.resolve as resolve
-import federation.boundary.summary as summary
+import coldset.ancestry as ancestry
+import federation.boundary.cache as cache
 import federation.table as table
 import federation.take as take
 import hotset.client as client
@@ -134,8 +134,8 @@ def walk_by_sequence_number(patch: pytest.MonkeyPatch, here: World) -> None:
     def newest_first(table: Any, snapshot: Any) -> Any:
         return sorted(table.metadata.snapshots, key=lambda s: s.sequence_number, reverse=True)
 
-    for module in (summary, resolve):
-        patch.setattr(module, "walk_parents", newest_first)
+    patch.setattr(ancestry, "walk_parents", newest_first)
+    cache._found.clear()  # the freezes before have walked already, and rightly
 
 
 def read_uncommitted(patch: pytest.MonkeyPatch, here: World) -> None:
@@ -143,8 +143,10 @@ def read_uncommitted(patch: pytest.MonkeyPatch, here: World) -> None:
     real = client.KafkaClient.consume
     loose = Isolation.READ_UNCOMMITTED
 
-    def consume(self: Any, topic: str, ranges: tuple[OffsetRange, ...], isolation: Isolation) -> Any:
-        return real(self, topic, ranges, loose)
+    def consume(
+        self: Any, topic: str, ranges: tuple[OffsetRange, ...], isolation: Isolation, *rest: Any
+    ) -> Any:
+        return real(self, topic, ranges, loose, *rest)
 
     patch.setattr(client.KafkaClient, "consume", consume)
 
