@@ -17,12 +17,12 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 from stack.errors import StackError
 from stack.ports import HOST
+from stack.stoppable import Stoppable
 
 FORWARD_S: Final = 60.0
 POLL_S: Final = 0.05
@@ -51,7 +51,7 @@ HANG_BEFORE: Final = CatalogFault(hangs=True)
 HANG_AFTER: Final = CatalogFault(is_applied=True, hangs=True)
 
 
-class CatalogProxy:
+class CatalogProxy(Stoppable):
     """Passes requests on to a catalog until told otherwise, and counts the commits."""
 
     def __init__(self, server: _Server, thread: threading.Thread) -> None:
@@ -101,19 +101,6 @@ class CatalogProxy:
             self._server.shutdown()
             self._thread.join()
             self._server.server_close()
-
-    def __enter__(self) -> Self:
-        """Return the proxy itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop the proxy."""
-        self.stop()
 
 
 class _Server(ThreadingHTTPServer):

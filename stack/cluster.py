@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -21,6 +20,7 @@ from stack.errors import StackError
 from stack.kafka import SETTINGS
 from stack.node import KafkaNode, random_uuid
 from stack.ports import HOST, free_port
+from stack.stoppable import Stoppable
 from stack.waiting import DEADLINE_S, wait_until
 
 CONTROLLER_ID: Final = 100
@@ -29,7 +29,7 @@ NEWS_S: Final = 20.0
 LATEST: Final[Any] = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
-class KafkaCluster:
+class KafkaCluster(Stoppable):
     """Brokers with the ids 1, 2, … and one controller; none of them outlives this process."""
 
     def __init__(self, controller: KafkaNode, brokers: Mapping[int, KafkaNode], ports: Sequence[int]) -> None:
@@ -233,19 +233,6 @@ class KafkaCluster:
             return broker in client.list_topics(timeout=2.0).brokers
         except KafkaException:
             return False
-
-    def __enter__(self) -> Self:
-        """Return the cluster itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop all nodes."""
-        self.stop()
 
 
 def _controller_settings(quorum: str) -> dict[str, str]:

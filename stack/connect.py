@@ -12,19 +12,19 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from stack.errors import StackError
 from stack.java import LOGGING, class_path, java_executable
 from stack.ports import HOST, free_port
 from stack.process import ManagedProcess
+from stack.stoppable import Stoppable
 
 START_DEADLINE_S = 120.0
 REQUEST_S = 30.0
 
 
-class ConnectWorker:
+class ConnectWorker(Stoppable):
     """One Connect worker; ends with this process at the latest."""
 
     def __init__(self, directory: Path, bootstrap: str) -> None:
@@ -148,14 +148,6 @@ class ConnectWorker:
         except (OSError, urllib.error.URLError) as exc:
             raise StackError(f"Connect did not take {method} {path}: {exc}") from exc
         return json.loads(text) if text else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def sink_settings(

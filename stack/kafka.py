@@ -11,7 +11,6 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from confluent_kafka import KafkaException
@@ -146,16 +145,3 @@ class KafkaBroker(KafkaNode):
             return False
         # Where the port was taken, somebody else's broker answers while ours ends.
         return bool(cluster.brokers) and cluster.cluster_id == self.cluster_id
-
-    def __enter__(self) -> Self:
-        """Return the broker itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop the broker."""
-        self.stop()

@@ -16,12 +16,13 @@ from pathlib import Path
 from stack.errors import StackError
 from stack.java import LOGGING, class_path, java_executable
 from stack.process import ManagedProcess
+from stack.stoppable import Stoppable
 
 START_DEADLINE_S = 60.0
 STOP_GRACE_S = 20.0
 
 
-class KafkaNode:
+class KafkaNode(Stoppable):
     """One Kafka process and its folder; it never outlives this process."""
 
     def __init__(self, directory: Path, settings: Mapping[str, str], *, heap_mb: int = 512) -> None:

@@ -16,16 +16,16 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from stack.errors import StackError
+from stack.stoppable import Stoppable
 
 GUARD = Path(__file__).with_name("guard.py")
 POLL_S = 0.02
 
 
-class ManagedProcess:
+class ManagedProcess(Stoppable):
     """A program that ends when its owner ends, even if the owner is killed.
 
     Signals are delivered by the guard that is its parent (see `stack.guard`), never by number from
@@ -229,19 +229,6 @@ class ManagedProcess:
     def _close_if_ended(self) -> None:
         if not self.is_running:
             self._channel.close()
-
-    def __enter__(self) -> Self:
-        """Return the program itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop the program."""
-        self.stop()
 
 
 def _read_line(channel: socket.socket) -> str:

@@ -13,11 +13,11 @@ import socket
 import struct
 import threading
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final, Self
 
 from stack.errors import StackError
 from stack.ports import HOST
+from stack.stoppable import Stoppable
 
 CHUNK_BYTES: Final = 64 * 1024
 QUEUED_CHUNKS: Final = 64
@@ -58,7 +58,7 @@ class _Link:
             end.transport.abort()
 
 
-class TcpProxy:
+class TcpProxy(Stoppable):
     """Passes bytes both ways until told otherwise; every fault stays until the next call.
 
     A fault holds for connections that are open as well as for new ones, and is in effect when the
@@ -265,16 +265,3 @@ class TcpProxy:
         if seconds > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), seconds)
-
-    def __enter__(self) -> Self:
-        """Return the proxy itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop the proxy."""
-        self.stop()

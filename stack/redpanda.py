@@ -12,15 +12,15 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from stack.ports import HOST
+from stack.stoppable import Stoppable
 
 PATH = "/v1/redpanda/datalake/translation_state"
 
 
-class RedpandaProxy:
+class RedpandaProxy(Stoppable):
     """A server on a free port; ends with this process at the latest.
 
     `answer_instead`, if set, is called to answer in the server's place, for a server that misbehaves.
@@ -89,14 +89,6 @@ class RedpandaProxy:
         """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _is_known(self, handler: BaseHTTPRequestHandler) -> bool:
         pair = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()

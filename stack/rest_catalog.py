@@ -9,17 +9,17 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from stack.java import class_path, java_executable
 from stack.ports import HOST, free_port
 from stack.process import ManagedProcess
+from stack.stoppable import Stoppable
 
 START_DEADLINE_S: Final = 60.0
 
 
-class RestCatalog:
+class RestCatalog(Stoppable):
     """A running catalog server, which ends when this process ends."""
 
     def __init__(self, process: ManagedProcess, port: int) -> None:
@@ -77,16 +77,3 @@ class RestCatalog:
     def stop(self) -> None:
         """Stop the server."""
         self.process.stop(5)
-
-    def __enter__(self) -> Self:
-        """Return the catalog itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop the server."""
-        self.stop()
