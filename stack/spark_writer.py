@@ -16,10 +16,11 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Any
 
 from stack.errors import StackError
+from stack.stoppable import Stoppable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +30,7 @@ JARS = ROOT / "build" / "jars" / "spark-writer"
 ANSWER_S = 300.0
 
 
-class SparkWriter:
+class SparkWriter(Stoppable):
     """The program, as its owner sees it; it ends when its owner does, since it reads the owner's pipe."""
 
     def __init__(self, directory: Path) -> None:
@@ -94,14 +95,6 @@ class SparkWriter:
             raise StackError(f"the Spark writer ended, or took more than {ANSWER_S:g} s; see {self.log_path}")
         if error := json.loads(line).get("error"):
             raise StackError(error)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def stream(

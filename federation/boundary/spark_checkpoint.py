@@ -18,6 +18,7 @@ from typing import Any, Final
 import pyarrow.fs as pafs
 
 from coldset import SOURCE_ID, Ancestry, PinnedTable, find_source, summary_value
+from federation.boundary.beginning import require_beginning
 from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
 from federation.boundary.partitions import require_every_partition
 from federation.definition import TableDefinition
@@ -39,8 +40,9 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
 
     Raises:
         BoundaryUnknownError: A query has no checkpoint here, a checkpoint no
-            longer has the epoch, an epoch before it is not in the table, or two
-            queries have read a partition and not one where the other ended.
+            longer has the epoch, an epoch before it is not in the table, the first
+            query began after records that the topic still has, or two queries have
+            read a partition and not one where the other ended.
         NotOneToOneError: A query reads more than the topic.
         HotsetError: The topic could not be asked.
     """
@@ -58,6 +60,7 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
         )
     locations = {_query_id(location): location for location in definition.checkpoints}
     next_offset: dict[int, int] = {}
+    began: dict[int, int] = {}
     looked = []
     for query_id, (epoch_id, *_) in epochs.items():
         if query_id not in locations:
@@ -75,8 +78,10 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
         if shared := sorted(set(read) & set(next_offset)):
             _require_succession(pinned, shared, next_offset, location, topic)
         next_offset |= read
+        began = {**_first_offsets(location, topic), **began}
         looked.append(f"offsets/{epoch_id} of checkpoint {location} (Spark query {query_id})")
     require_every_partition(pinned, ancestry, definition, client, next_offset)
+    lost = require_beginning(pinned, definition, client, began, QUERY_ID)
     provenance = ", ".join(f"epoch {epoch} of Spark query {query}" for query, (epoch, *_) in epochs.items())
     return CommittedOffsets(
         pinned.snapshot_id,
@@ -86,6 +91,7 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
         "spark",
         provenance,
         Confidence.EXACT,
+        lost=lost,
         looked=tuple(looked),
     )
 
@@ -188,6 +194,15 @@ def _offsets(location: str, name: str, topic: str) -> dict[int, int]:
         "alone, set boundary=columns",
         location=location,
     )
+
+
+def _first_offsets(location: str, topic: str) -> dict[int, int]:
+    try:
+        return _offsets(location, _INITIAL, topic)
+    except NotOneToOneError:
+        raise
+    except BoundaryUnknownError:
+        return {}  # of a checkpoint without this file nobody knows where its query began
 
 
 def _lines(location: str, name: str) -> list[str]:

@@ -17,7 +17,7 @@ from federation.boundary.redpanda import MARK
 from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
 from federation.errors import BoundaryUnknownError, NotOneToOneError, TopicReplacedError
 from stack.redpanda import RedpandaProxy
-from tests.builders import Lake, delete_topic, make_table, make_topic, produce
+from tests.builders import Lake, delete_records, delete_topic, make_table, make_topic, produce
 from tests.conftest import MakeLake
 from tests.federation.test_lineage import head, rollback
 
@@ -87,6 +87,40 @@ def test_a_query_that_goes_on_into_a_new_table_is_an_error(made: Lake) -> None:
     stream(made, 1, 4, 8)
     with pytest.raises(BoundaryUnknownError, match=r"epochs? 0 "):
         found(made)
+
+
+def begin_at(lake: Lake, offset: int) -> None:
+    """What the checkpoint says of a query with other startingOffsets."""
+    begun = f"\0v1\n{json.dumps({lake.topic: {'0': offset}})}\n"
+    (lake.directory / "checkpoint/sources/0/0").write_text(begun)
+
+
+def test_a_query_that_started_late_is_an_error_unless_that_is_accepted(made: Lake) -> None:
+    stream(made, 0, 5, 8)
+    begin_at(made, 5)
+
+    with pytest.raises(BoundaryUnknownError, match="started late"):
+        found(made)
+
+    scan = made.open(failOnDataLoss="false").scan()
+    assert sorted(scan.to_arrow()["seq"].to_pylist()) == list(range(5, 20))
+    assert list(scan.receipt.gaps) == [(0, 0, 5)]
+
+
+def test_a_query_that_began_where_retention_had_come_to_is_exact(made: Lake) -> None:
+    stream(made, 0, 5, 8)
+    begin_at(made, 5)
+    delete_records(made.bootstrap, made.topic, {0: 5})
+
+    assert found(made) == list(range(5, 20))
+
+
+def test_a_query_that_goes_on_where_a_load_of_older_records_ended_is_exact(made: Lake) -> None:
+    append(made, 0, 5)
+    stream(made, 0, 5, 8)
+    begin_at(made, 5)
+
+    assert found(made) == list(range(20))
 
 
 def test_epochs_that_read_nothing_may_be_missing(made: Lake) -> None:
