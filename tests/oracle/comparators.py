@@ -81,6 +81,7 @@ def _parsed(records: DataFrame) -> DataFrame:
 
 def consumer_of(lake: Lake) -> Consumer:
     settings = {"group.id": lake.topic, "auto.offset.reset": "earliest", "enable.partition.eof": True}
+    settings["fetch.wait.max.ms"] = 20  # so that an empty end is seen at once
     return Consumer(
         {"bootstrap.servers": lake.bootstrap, "enable.auto.commit": False, "log_level": 0, **settings}
     )
