@@ -164,7 +164,10 @@ class Oracle:
             return seen.held_back.get(partition, 0) > 0 and self.journal.begins_txn(partition, end)
         # Without a receipt nothing can be said; then what is missing must begin with a transaction.
         missing = self.journal.visible_from(partition, ends.get(partition, 0))
-        return bool(missing) and min(missing, key=lambda e: e.offset).identity.txn is not None
+        first = min(missing, key=lambda e: e.offset, default=None)
+        return first is not None and (
+            first.identity.txn is not None or self.journal.is_behind_open_txn(first)
+        )
 
     def _listed(self, entries: list[Entry]) -> str:
         places = ", ".join(

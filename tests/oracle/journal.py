@@ -121,6 +121,15 @@ class Journal:
             e.offset >= offset for e in self._of_txn(found[0].identity.txn) if e.partition == partition
         )
 
+    def is_behind_open_txn(self, entry: Entry) -> bool:
+        """Whether an earlier record of its partition is of a transaction that has not ended."""
+        return any(
+            other.partition == entry.partition and other.offset < entry.offset
+            for txn, state in list(self.txns.items())
+            if state is TxnState.OPEN
+            for other in self._of_txn(txn)
+        )
+
     def visible_from(self, partition: int, offset: int) -> list[Entry]:
         found = (e for e in self.entries.values() if e.partition == partition and e.offset >= offset)
         return [entry for entry in found if self.is_visible(entry)]
