@@ -19,6 +19,9 @@ MAX_AGE: Final = "history.expire.max-snapshot-age-ms"
 MIN_KEPT: Final = "history.expire.min-snapshots-to-keep"
 MAX_REF_AGE: Final = "history.expire.max-ref-age-ms"
 
+# A ref that is to be kept for good, whatever the table's settings say, is given the largest age there is.
+_CENTURY_MS: Final = 100 * 365 * 86_400_000
+
 # Iceberg's own defaults: five days, one snapshot, and refs for ever.
 _DEFAULTS: Final = {MAX_AGE: 432_000_000, MIN_KEPT: 1}
 
@@ -47,7 +50,8 @@ def _kept_by(table: Table, name: str, ref: SnapshotRef, snapshot: Snapshot) -> i
     if head is None:
         return 0
     ref_age_ms = ref.max_ref_age_ms or _setting(table, MAX_REF_AGE, or_none=True)
-    gone_ms = None if name == "main" or ref_age_ms is None else head.timestamp_ms + ref_age_ms
+    is_for_good = name == "main" or (ref_age_ms or _CENTURY_MS) >= _CENTURY_MS
+    gone_ms = None if is_for_good else head.timestamp_ms + ref_age_ms
     if ref.snapshot_ref_type == SnapshotRefType.TAG:
         return gone_ms if ref.snapshot_id == snapshot.snapshot_id else 0
     kept = ref.min_snapshots_to_keep or _setting(table, MIN_KEPT)

@@ -19,7 +19,7 @@ from federation.doctor import Severity, examine
 from federation.doctor.examine import _gather, judge
 from federation.doctor.facts import Missing
 from federation.take import pin_table
-from tests.builders import Lake
+from tests.builders import Lake, commit_until
 from tests.conftest import MakeLake
 from tests.doctor.ward import COLUMNS, ROWS, codes, found, look, mark, put, send, tag, unchecked
 
@@ -137,6 +137,15 @@ def test_a_mark_that_expiry_may_remove_later_is_told_with_the_time(lake: MakeLak
 def test_the_tag_of_a_freeze_keeps_the_mark(lake: MakeLake) -> None:
     made = lake(schema=ROWS, partitions=1, properties={AGE: "1"})
     tag(made, filled(made))
+    compact(made)
+
+    assert "BOUNDARY_AT_RISK" in look(made).silent
+
+
+def test_a_freeze_keeps_its_mark_for_good(lake: MakeLake) -> None:
+    made = lake(schema=ROWS, partitions=1, properties={AGE: "1", "history.expire.max-ref-age-ms": "1"})
+    send(made, 3)
+    commit_until(made)
     compact(made)
 
     assert "BOUNDARY_AT_RISK" in look(made).silent
