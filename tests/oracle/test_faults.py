@@ -23,6 +23,7 @@ def test_no_answer_is_wrong_under_any_fault(tmp_path: Path) -> None:
         tally = run(arena, QUICK, seed=SEED, minutes=0, cycles=1)
 
     assert tally.wrong == [], render(tally)
+    assert tally.broken == []
     for row in tally.rows.values():
         assert row.injections > 0
         assert row.answers > 0

@@ -42,6 +42,7 @@ class Tally:
     rows: dict[str, Row] = field(default_factory=dict)
     comparators: dict[str, Row] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
     explored: Explored | None = None
     elapsed_s: float = 0.0
 
@@ -66,7 +67,8 @@ def run(
 ) -> Tally:
     """Run rounds until the time is up, or so many cycles through all kinds are done.
 
-    A round that breaks for reasons of its own (its set-up failed) is a fault of the test, and raised.
+    A round that breaks for reasons of its own (its set-up failed) says nothing of an answer: it is told and
+    counted, and the next one begins.
     """
     tally = Tally(seed)
     rng = random.Random(seed)
@@ -94,9 +96,9 @@ def run_round(arena: Arena, kind: Kind, name: str, tally: Tally, tell: Callable[
     try:
         kind.run(round_)
         round_.settle()
-    except Exception:
+    except Exception:  # noqa: BLE001 - told, and counted apart: what was asked before it stays judged
         tell(f"{name} broke:\n{traceback.format_exc()}")
-        raise
+        tally.broken.append(name)
     told = ", ".join(f"{count} {verdict}" for verdict, count in row.verdicts.items())
     tell(f"{tally.elapsed_s:6.0f} s  {name} ({time.monotonic() - began_s:.1f} s): {told}")
     for text in row.wrong[known:]:
@@ -125,6 +127,8 @@ def render(tally: Tally) -> str:
         counts = " | ".join(str(row.verdicts[verdict]) for verdict in _VERDICTS)
         lines.append(f"| {name} | {row.answers} | {counts} |")
     lines += ["", f"seed {tally.seed}, {tally.elapsed_s / 60:.1f} minutes"]
+    if tally.broken:
+        lines.append(f"{len(tally.broken)} rounds could not be set up: {'; '.join(tally.broken)}")
     return "\n".join(lines)
 
 
