@@ -64,6 +64,7 @@ class Round:
         self.rng = random.Random(name)
         self._held: list[tuple[World, Asked, Row]] = []
         self._reached: dict[tuple[str, int], int] = {}
+        self._frozen_over: set[str] = set()
 
     def world(self, *, partitions: int = 2, bootstrap: str | None = None, **topic_config: str) -> World:
         """An empty table over an empty topic; the table keeps partition and offset of its rows."""
@@ -86,6 +87,8 @@ class Round:
 
     def freeze(self, here: World, ends: Mapping[int, int] | None = None) -> int:
         """Commit what is hot; like most writers, note it in a consumer group before the table has it."""
+        if not _is_strict(here):
+            self._frozen_over.add(here.journal.run)
         staged = stage_rows(clip(take_cut(here.lake.merged()), ends or {}))
         places = [TopicPartition(here.lake.topic, r.partition, r.end) for r in staged.taken.cut.ranges]
         writer = Consumer(
@@ -213,9 +216,9 @@ class Round:
             "gateway": door.ask,
             "gateway, JSON": door.ask_json,
         }
-        # Spark shows no receipt, so a gap that the caller accepts could not be told from a loss.
-        is_strict = here.lake.extra.get("failOnDataLoss") != "false"
-        if self.arena.has_spark and is_strict and self.rng.random() < self.arena.spark_share:
+        # Spark shows no receipt, so a gap that was accepted could not be told from a loss.
+        is_whole = _is_strict(here) and here.journal.run not in self._frozen_over
+        if self.arena.has_spark and is_whole and self.rng.random() < self.arena.spark_share:
             chosen["spark"] = lambda lake: ways.spark(self.arena.spark, lake)
         return chosen
 
@@ -239,3 +242,7 @@ class Round:
     def _is_wrong(self, why: str) -> None:
         self.row.verdicts[Verdict.WRONG] += 1
         self.row.wrong.append(f"{self.name}: {why}")
+
+
+def _is_strict(here: World) -> bool:
+    return here.lake.extra.get("failOnDataLoss") != "false"
