@@ -16,6 +16,7 @@ import pyarrow as pa
 from federation.ddl import parse_schema
 from federation.errors import OptionError
 from federation.options import check_options, integer_of, table_options, under, value_of
+from hotset.decode import RecordFormat
 from hotset.decode.position import FIELDS
 from hotset.offsets import Isolation
 
@@ -36,7 +37,7 @@ class TableDefinition:
     topic: str | None
     kafka_properties: Mapping[str, str] = field(repr=False)
     isolation: Isolation
-    value_format: str
+    record_format: RecordFormat
     accepts_gaps: bool
     hot_schema: pa.Schema | None = field(repr=False)
     boundary: str
@@ -44,7 +45,6 @@ class TableDefinition:
     redpanda_url: str | None
     kafka_columns: Mapping[str, str]
     recognises_columns: bool
-    skips_tombstones: bool
     declared_offsets: str | None
     snapshot_id: int | None
     ref: str | None
@@ -107,7 +107,10 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         topic=None if is_plain else topic,
         kafka_properties=kafka,
         isolation=Isolation(value_of(settled, "kafka.isolation.level") or ""),
-        value_format=value_of(settled, "valueFormat") or "json",
+        record_format=RecordFormat(
+            value=value_of(settled, "valueFormat") or "json",
+            skips_tombstones=value_of(settled, "tombstones") == "skip",
+        ),
         accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
         hot_schema=_hot_schema(settled),
         boundary=value_of(settled, "boundary") or "auto",
@@ -115,7 +118,6 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         redpanda_url=settled.get("redpandaUrl"),
         kafka_columns=_kafka_columns(settled),
         recognises_columns="kafkaColumns" not in settled,
-        skips_tombstones=value_of(settled, "tombstones") == "skip",
         declared_offsets=settled.get("committedOffsets"),
         snapshot_id=integer_of(settled, "snapshot-id"),
         ref=settled.get("branch") or settled.get("tag"),

@@ -15,8 +15,7 @@ from coldset import read_cold
 from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit, Split
 from hotset import Deadline, DrainLimits, connect, drain, require_topic_id
-from hotset.decode import decoder_for
-from hotset.decode.position import fields_of, position_column
+from hotset.decode import RowDecoder
 
 Note = Callable[[int], None]
 Guard = Callable[[], None]
@@ -59,46 +58,24 @@ def _read_cold(split: ColdSplit, guard: Guard) -> Iterator[pa.RecordBatch]:
 
 def _read_hot(split: HotSplit, newest_seen: Note, skipped: Note, guard: Guard) -> Iterator[pa.RecordBatch]:
     client = connect(resolve(split.kafka_properties))
-    decode = decoder_for(split.value_format)
+    decoder = RowDecoder(split.record_format, split.schema, split.kafka_columns, split.topic)
     deadline = Deadline.after_ms(split.read_timeout_ms)
-    values = pa.schema([field for field in split.schema if field.name not in split.kafka_columns])
-    limits = DrainLimits(no_progress_ms=split.no_progress_timeout_ms)
-    told = set[str]().union(*(fields_of(split.kafka_columns.get(name)) for name in split.schema.names))
     batches = drain(
         client,
         split.topic,
         split.ranges,
         split.isolation,
         deadline,
-        limits,
+        DrainLimits(no_progress_ms=split.no_progress_timeout_ms),
         leader_epoch=split.leader_epoch,
-        has_keys="key" in told,
-        has_headers=not told.isdisjoint(("headers", "timestamp_type")),
+        has_keys=decoder.needs_keys,
+        has_headers=decoder.needs_headers,
         guard=guard,
     )
     for raw in batches:
         newest_seen(pc.max(raw.column("timestamp_ms")).as_py())
-        kept = _without_tombstones(raw, skipped) if split.skips_tombstones else raw
-        yield _add_positions(decode(kept, values, topic=split.topic), kept, split)
+        decoded = decoder.decode(raw)
+        skipped(decoded.tombstones)
+        yield decoded.rows
     # Offsets of a topic that was recreated meanwhile mean other records.
     require_topic_id(client, split.topic, split.topic_id, deadline)
-
-
-def _without_tombstones(raw: pa.RecordBatch, skipped: Note) -> pa.RecordBatch:
-    values = raw.column("value")
-    if values.null_count == 0:
-        return raw
-    skipped(values.null_count)
-    return raw.filter(values.is_valid())
-
-
-def _add_positions(rows: pa.RecordBatch, raw: pa.RecordBatch, split: HotSplit) -> pa.RecordBatch:
-    if split.kafka_columns.keys().isdisjoint(split.schema.names):
-        return rows
-    arrays = [
-        position_column(raw, split.kafka_columns[field.name], field.type, topic=split.topic)
-        if field.name in split.kafka_columns
-        else rows.column(field.name)
-        for field in split.schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=split.schema)

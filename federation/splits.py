@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from coldset import ColdTask
+from hotset.decode import RecordFormat
 from hotset.decode.position import Source
 from hotset.offsets import Isolation, OffsetRange
 
@@ -30,9 +31,8 @@ class HotSplit:
     isolation: Isolation
     ranges: tuple[OffsetRange, ...]
     leader_epoch: Mapping[int, int]
-    value_format: str
+    record_format: RecordFormat
     kafka_columns: Mapping[str, Source]
-    skips_tombstones: bool
     schema: pa.Schema = field(repr=False)
     kafka_properties: Mapping[str, str] = field(repr=False)
     read_timeout_ms: int

@@ -19,6 +19,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hotset.decode.decoded import Decoded, batch_of
 from hotset.decode.json_exact import decode_exactly
 
 _LOCKED: Final = {
@@ -36,28 +37,28 @@ class _NotHereError(Exception):
     """This path does not take the batch; the exact one has to."""
 
 
-def decode_json(raw: pa.RecordBatch, schema: pa.Schema, *, topic: str) -> pa.RecordBatch:
-    """Decode each record's JSON object into one row of `schema`.
+def decode_json(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None) -> Decoded:
+    """Decode each payload's JSON object into one row of `schema`.
 
     A field that is absent or null is null; fields without a column are
     ignored; the first of duplicate keys counts. `json_exact` has the type table.
 
     Raises:
-        DecodeError: A record is no JSON object or does not fit a column.
+        UnsupportedFormatError: A column's type has no JSON form.
     """
     try:
-        return _decode_columns(raw.column("value"), schema)
+        return Decoded(_decode_columns(payloads, schema))
     except (_NotHereError, pa.ArrowInvalid, pa.ArrowNotImplementedError, duckdb.Error, UnicodeDecodeError):
         # DuckDB cannot always write down why a record is not JSON: hence the last of these.
-        return decode_exactly(raw, schema, topic=topic)
+        return decode_exactly(payloads, schema, headers)
 
 
-def _decode_columns(values: pa.BinaryArray, schema: pa.Schema) -> pa.RecordBatch:
-    if len(values) == 0:
+def _decode_columns(payloads: pa.BinaryArray, schema: pa.Schema) -> pa.RecordBatch:
+    if len(payloads) == 0:
         return pa.RecordBatch.from_pylist([], schema=schema)
-    if values.null_count or len({name.lower() for name in schema.names}) < len(schema.names):
+    if payloads.null_count or len({name.lower() for name in schema.names}) < len(schema.names):
         raise _NotHereError
-    text = values.cast(pa.string())
+    text = payloads.cast(pa.string())
     # from_json turns any other valid document into a row of nulls.
     if not _all(pc.starts_with(pc.ascii_ltrim(text, " \t\r\n"), "{")):
         raise _NotHereError
@@ -66,15 +67,10 @@ def _decode_columns(values: pa.BinaryArray, schema: pa.Schema) -> pa.RecordBatch
     if pc.any(pc.match_substring_regex(text, _FORGIVEN)).as_py():
         raise _NotHereError
     tokens = _parse(text, schema.names)
-    arrays = []
-    for name, field in zip(schema.names, schema, strict=True):
-        column = _typed(tokens.column(name).combine_chunks().cast(pa.string()), field.type)
-        if column.null_count and not field.nullable:
-            raise _NotHereError
-        arrays.append(column)
-    if not arrays:
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(values), pa.struct([])))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    arrays = [
+        _typed(tokens.column(field.name).combine_chunks().cast(pa.string()), field.type) for field in schema
+    ]
+    return batch_of(arrays, schema, len(payloads))
 
 
 def _parse(text: pa.StringArray, names: list[str]) -> pa.Table:

@@ -32,7 +32,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from hotset.errors import DecodeError, UnsupportedFormatError
+from hotset.decode.decoded import Decoded, Fault, batch_of
+from hotset.errors import UnsupportedFormatError
 
 _LONGEST_INT: Final = 400
 _DECIMAL: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -43,35 +44,28 @@ class _MisfitError(Exception):
     """A value does not fit; the text says why."""
 
 
-def decode_exactly(raw: pa.RecordBatch, schema: pa.Schema, *, topic: str) -> pa.RecordBatch:
-    """Decode each record's JSON object into one row of `schema`, one by one.
+def decode_exactly(
+    payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None
+) -> Decoded:
+    """Decode each payload's JSON object into one row of `schema`, one by one.
 
     Raises:
-        DecodeError: A record is no JSON object or does not fit a column;
-            names topic, partition, offset, column and reason.
         UnsupportedFormatError: A column's type has no JSON form.
     """
     columns: list[list[Any]] = [[] for _ in schema]
-    for row, value in enumerate(raw.column("value").to_pylist()):
-        try:
-            record = _parse(value)
-            for column, field in zip(columns, schema, strict=True):
-                column.append(_convert_field(record.get(field.name), field))
-        except _MisfitError as exc:
-            partition = raw.column("partition")[row].as_py()
-            offset = raw.column("offset")[row].as_py()
-            raise DecodeError(
-                f"the record at topic {topic!r} partition {partition} offset {offset} is not a row of "
-                f"the table: {exc}; correct the producer, or move the table's start past the record",
-                topic=topic,
-                partition=partition,
-                offset=offset,
-                reason=str(exc),
-            ) from None
-    if not columns:
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * raw.num_rows, pa.struct([])))
+    faults = []
+    for row, value in enumerate(payloads.to_pylist()):
+        found: list[Any] = [None] * len(schema)
+        if value is not None:
+            try:
+                record = _parse(value)
+                found = [_convert_column(record.get(field.name), field) for field in schema]
+            except _MisfitError as exc:
+                faults.append(Fault(row, str(exc)))
+        for column, each in zip(columns, found, strict=True):
+            column.append(each)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return Decoded(batch_of(arrays, schema, len(payloads)), tuple(faults))
 
 
 def _parse_int(digits: str) -> int | Decimal:
@@ -86,11 +80,7 @@ def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _parse(value: bytes | None) -> dict[str, Any]:
-    if value is None:
-        raise _MisfitError(
-            "its value is null (a tombstone); set tombstones=skip if the table's writer drops such records"
-        )
+def _parse(value: bytes) -> dict[str, Any]:
     try:
         record = json.loads(
             value.decode(), parse_float=Decimal, parse_int=_parse_int, object_pairs_hook=_first_wins
@@ -104,6 +94,11 @@ def _parse(value: bytes | None) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise _MisfitError(f"its value is {_kind(record)}, not a JSON object")
     return record
+
+
+def _convert_column(value: Any, field: pa.Field) -> Any:
+    # Whether a column may be null is asked where all that fills it is known.
+    return None if value is None else _convert_field(value, field)
 
 
 def _convert_field(value: Any, field: pa.Field) -> Any:

@@ -1,4 +1,4 @@
-"""Raw records as a drain hands them out, made from values alone.
+"""Raw records as a drain hands them out, made from values alone, and rows made of them.
 
 Offsets count from `first`, so that a test can tell a record's place from its row.
 """
@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pytest
 
+import hotset.decode.rows
 from hotset import RAW_SCHEMA
+from hotset.decode import Decoder, RecordFormat, RowDecoder
 
 
 def raw_records(values: Sequence[bytes | None], *, partition: int = 3, first: int = 100) -> pa.RecordBatch:
@@ -21,3 +24,10 @@ def raw_records(values: Sequence[bytes | None], *, partition: int = 3, first: in
         pa.array(values, pa.binary()),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=RAW_SCHEMA)
+
+
+def rows_of(decode: Decoder, raw: pa.RecordBatch, schema: pa.Schema, topic: str = "t") -> pa.RecordBatch:
+    """What a topic gives whose values this decoder decodes: rows, or the error that names the record."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hotset.decode.rows, "decoder_for", lambda _format: decode)
+        return RowDecoder(RecordFormat(), schema, {}, topic).decode(raw).rows

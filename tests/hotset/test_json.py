@@ -16,13 +16,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hotset.decode import FORMATS, decoder_for
+from hotset.decode import FORMATS, Decoded, RecordFormat, decoder_for
 from hotset.decode.json import decode_json
 from hotset.decode.json_exact import decode_exactly
 from hotset.errors import DecodeError, UnsupportedFormatError
-from tests.hotset.raw import raw_records
+from tests.hotset.raw import raw_records, rows_of
 
-Decode = Callable[..., pa.RecordBatch]
+Decode = Callable[..., Decoded]
 
 REFUSED = object()
 UTC = dt.UTC
@@ -134,7 +134,7 @@ PATHS = [pytest.param(decode_json, id="fast"), pytest.param(decode_exactly, id="
 
 def cell(decode: Decode, wanted: pa.DataType, text: str) -> Any:
     schema = pa.schema([("c", wanted)])
-    return decode(raw_records([b'{"c": %b}' % text.encode()]), schema, topic="t").column("c")[0].as_py()
+    return rows_of(decode, raw_records([b'{"c": %b}' % text.encode()]), schema).column("c")[0].as_py()
 
 
 @pytest.mark.parametrize("decode", PATHS)
@@ -189,7 +189,7 @@ def test_null_is_null_in_every_type(decode: Decode, wanted: pa.DataType) -> None
 )
 def test_what_is_no_json_object_is_no_row(decode: Decode, value: bytes | None) -> None:
     with pytest.raises(DecodeError):
-        decode(raw_records([value]), pa.schema([("c", pa.int64())]), topic="t")
+        rows_of(decode, raw_records([value]), pa.schema([("c", pa.int64())]))
 
 
 @pytest.mark.parametrize("decode", PATHS)
@@ -207,7 +207,7 @@ def test_what_is_no_json_object_is_no_row(decode: Decode, value: bytes | None) -
     ],
 )
 def test_fields_are_found_by_their_exact_name(decode: Decode, value: bytes, rows: int | None) -> None:
-    batch = decode(raw_records([value]), pa.schema([("c", pa.int64())]), topic="t")
+    batch = rows_of(decode, raw_records([value]), pa.schema([("c", pa.int64())]))
 
     assert batch.column("c").to_pylist() == [rows]
 
@@ -216,7 +216,7 @@ def test_fields_are_found_by_their_exact_name(decode: Decode, value: bytes, rows
 def test_columns_that_differ_by_case_are_two(decode: Decode) -> None:
     schema = pa.schema([("c", pa.int64()), ("C", pa.int64())])
 
-    assert decode(raw_records([b'{"C": 1, "c": 2}']), schema, topic="t").to_pylist() == [{"c": 2, "C": 1}]
+    assert rows_of(decode, raw_records([b'{"C": 1, "c": 2}']), schema).to_pylist() == [{"c": 2, "C": 1}]
 
 
 @pytest.mark.parametrize("decode", PATHS)
@@ -225,7 +225,7 @@ def test_columns_that_differ_by_case_are_two(decode: Decode) -> None:
 def test_there_is_one_row_for_each_record(decode: Decode, count: int, names: tuple[str, ...]) -> None:
     schema = pa.schema([(name, pa.int64()) for name in names])
 
-    batch = decode(raw_records([b'{"c": 1}'] * count), schema, topic="t")
+    batch = rows_of(decode, raw_records([b'{"c": 1}'] * count), schema)
 
     assert (batch.num_rows, batch.schema) == (count, schema)
 
@@ -237,7 +237,7 @@ def test_a_bad_record_is_named_by_its_place(decode: Decode, bad: int) -> None:
     values[bad] = b'{"c": "x"}'
 
     with pytest.raises(DecodeError) as caught:
-        decode(raw_records(values), pa.schema([("c", pa.int64())]), topic="orders")
+        rows_of(decode, raw_records(values), pa.schema([("c", pa.int64())]), "orders")
 
     assert f"topic 'orders' partition 3 offset {100 + bad}" in str(caught.value)
     assert "column 'c' wants int64, and holds a string" in str(caught.value)
@@ -250,7 +250,7 @@ def test_a_required_column_has_to_be_there(decode: Decode, value: bytes) -> None
     schema = pa.schema([pa.field("c", pa.int64(), nullable=False)])
 
     with pytest.raises(DecodeError, match="'c' is required"):
-        decode(raw_records([b'{"c": 1}', value]), schema, topic="t")
+        rows_of(decode, raw_records([b'{"c": 1}', value]), schema)
 
 
 @pytest.mark.parametrize("decode", PATHS)
@@ -265,9 +265,9 @@ def test_a_deep_record_is_an_error_and_not_a_crash(decode: Decode) -> None:
     value = b'{"c": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 
     with pytest.raises(DecodeError):
-        decode(raw_records([value]), pa.schema([("c", pa.list_(pa.int32()))]), topic="t")
+        rows_of(decode, raw_records([value]), pa.schema([("c", pa.list_(pa.int32()))]))
 
 
 def test_an_unknown_format_names_those_there_are() -> None:
     with pytest.raises(UnsupportedFormatError, match=", ".join(FORMATS)):
-        decoder_for("xml")
+        decoder_for(RecordFormat(value="xml"))

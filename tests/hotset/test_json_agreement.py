@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hotset.decode.json import decode_json
 from hotset.decode.json_exact import decode_exactly
 from hotset.errors import DecodeError
-from tests.hotset.raw import raw_records
+from tests.hotset.raw import raw_records, rows_of
 
 SCHEMA = pa.schema(
     [
@@ -93,7 +93,7 @@ def test_both_paths_give_the_same_rows_or_both_refuse(values: list[bytes]) -> No
 
 def outcome(decode: Any, values: list[bytes]) -> Any:
     try:
-        batch = decode(raw_records(values), SCHEMA, topic="t")
+        batch = rows_of(decode, raw_records(values), SCHEMA)
     except DecodeError as error:
         return str(error)
     # As bits, so that NaN equals NaN and 0.0 is not -0.0.

@@ -17,6 +17,7 @@ from confluent_kafka import IsolationLevel, KafkaError, TopicPartition
 
 from coldset.errors import ColdReadError
 from hotset.client import EARLIEST
+from hotset.decode import Decoded
 from hotset.offsets import Isolation
 from tests.oracle.model.catalog import Catalog
 from tests.oracle.model.run import Run
@@ -76,10 +77,10 @@ class Edges:
             yield pa.RecordBatch.from_arrays([pa.array(file.rows, pa.int64())], schema=ROWS)
 
 
-def decode(raw: pa.RecordBatch, schema: pa.Schema, *, topic: str) -> pa.RecordBatch:
+def decode(payloads: pa.Array, schema: pa.Schema, headers: pa.Array | None = None) -> Decoded:
     """Instead of a value format: how values are decoded is no matter of steps."""
-    values = [int(value) for value in raw.column("value").to_pylist()]
-    return pa.RecordBatch.from_arrays([pa.array(values, pa.int64())], schema=schema)
+    values = [int(value) for value in payloads.to_pylist()]
+    return Decoded(pa.RecordBatch.from_arrays([pa.array(values, pa.int64())], schema=schema))
 
 
 class Admin:

@@ -1,0 +1,73 @@
+"""What every decoder takes and gives: payloads in, rows and faults out.
+
+A decoder never raises for a payload that does not fit. It flags it, gives a row
+of nulls in its place and goes on, so that rows stay aligned with offsets and
+whoever asked decides what a fault means. It must not know topics or offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One payload that is not a row.
+
+    Attributes:
+        row: Its place among the payloads.
+        reason: Why, as the end of the sentence "the record is not a row of the table: ...".
+    """
+
+    row: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Rows, one per payload and in their order.
+
+    Invariant: `rows` has the names and types that were asked for; faults are in
+    the order of rows, at most one each, and such a row is null in every column.
+    """
+
+    rows: pa.RecordBatch
+    faults: tuple[Fault, ...] = ()
+
+
+class Decoder(Protocol):
+    """Turns payloads (record values, or keys) into rows."""
+
+    def __call__(
+        self, payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None
+    ) -> Decoded:
+        """Return one row of `schema` per payload, in order.
+
+        A payload that is null is a row of nulls and no fault. Columns of the schema
+        may be null, whatever it says of them; fields inside of them keep to it.
+
+        Args:
+            payloads: Record values or keys.
+            schema: The columns wanted.
+            headers: Headers of the records, as a drain gives them, if the format needs them.
+
+        Raises:
+            UnsupportedFormatError: A column's type has no form in this format.
+            HotsetError: What decoding needs could not be had.
+        """
+        ...
+
+
+def batch_of(arrays: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """Return a batch of these arrays, also if there are none.
+
+    Raises:
+        Nothing of its own.
+    """
+    if not arrays:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+    return pa.RecordBatch.from_arrays(list(arrays), schema=schema)
