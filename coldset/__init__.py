@@ -28,6 +28,7 @@ from coldset.catalog import PinnedTable, load_table, open_catalog, pin
 from coldset.commit import COMMIT_ID, commit_append
 from coldset.contents import footer_bounds, leaf_of, read_held
 from coldset.errors import ColdsetError
+from coldset.kept import Kept
 from coldset.proof import adds_nothing_since
 from coldset.read import read_cold
 from coldset.scan import ColdTask, plan_cold
@@ -40,6 +41,7 @@ __all__ = [
     "ColdTask",
     "ColdsetError",
     "HeldFile",
+    "Kept",
     "PinnedTable",
     "RowBounds",
     "Snapshot",

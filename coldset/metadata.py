@@ -10,8 +10,6 @@ The file must not know which catalog named the location.
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
 from io import BytesIO
 from typing import Final
 
@@ -19,12 +17,13 @@ from pyiceberg.io import FileIO
 from pyiceberg.serializers import Compressor, FromByteStream
 from pyiceberg.table.metadata import TableMetadata
 
+from coldset.kept import Kept
+
 _KEPT_BYTES: Final = 16 * 1024 * 1024
-_KEPT_FILES: Final = 256
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[^/]*$", re.IGNORECASE)
 
-_lock: Final = threading.Lock()
-_kept: Final[OrderedDict[str, tuple[TableMetadata, int]]] = OrderedDict()
+# With the size of the file that each was read from, or more, so that their number is bounded too.
+_kept: Final = Kept[str, tuple[TableMetadata, int]](_KEPT_BYTES, lambda kept: max(kept[1], 1 << 16))
 
 
 def read_metadata(io: FileIO, location: str) -> TableMetadata:
@@ -37,27 +36,13 @@ def read_metadata(io: FileIO, location: str) -> TableMetadata:
     Raises:
         Exception: Whatever the storage or pyiceberg raises for a file that cannot be read.
     """
-    with _lock:
-        found = _kept.get(location)
-        if found is not None:
-            _kept.move_to_end(location)
-            return found[0]
+    known = _kept.get(location)
+    if known is not None:
+        return known[0]
     with io.new_input(location).open() as stream:
         text = stream.read()
     compression = Compressor.get_compressor(location=location)
     metadata = FromByteStream.table_metadata(BytesIO(text), compression=compression)
     if _UUID.search(location):
-        _keep(location, metadata, len(text))
+        _kept.put(location, (metadata, len(text)))
     return metadata
-
-
-def _keep(location: str, metadata: TableMetadata, size_bytes: int) -> None:
-    with _lock:
-        _kept[location] = (metadata, size_bytes)
-        # The newest stays, however large it is: it is what the next statement asks for.
-        while len(_kept) > 1 and (len(_kept) > _KEPT_FILES or _size_bytes() > _KEPT_BYTES):
-            _kept.popitem(last=False)
-
-
-def _size_bytes() -> int:
-    return sum(size for _, size in _kept.values())

@@ -10,20 +10,15 @@ contradict later. This file must not know the resolvers.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Final
 
-from coldset import PinnedTable
+from coldset import Kept, PinnedTable
 from federation.boundary.committed import CommittedOffsets
 from federation.definition import TableDefinition
 
-_KEPT: Final = 1024
-
-_lock: Final = threading.Lock()
-_found: Final[OrderedDict[tuple[object, ...], CommittedOffsets]] = OrderedDict()
+_found: Final = Kept[tuple[object, ...], CommittedOffsets](1024)
 
 
 def remember(
@@ -40,18 +35,12 @@ def remember(
         Exception: Whatever `find` raises.
     """
     key = (pinned.uuid, pinned.snapshot_id, _settled(definition))
-    with _lock:
-        known = _found.get(key)
-        if known is not None:
-            _found.move_to_end(key)
-            return known
+    known = _found.get(key)
+    if known is not None:
+        return known
     found = find()
-    if not found.is_kept:
-        return found
-    with _lock:
-        _found[key] = found
-        while len(_found) > _KEPT:
-            _found.popitem(last=False)
+    if found.is_kept:
+        _found.put(key, found)
     return found
 
 

@@ -11,13 +11,11 @@ confidence says so. This file only puts together what `held`, `history` and
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from coldset import PinnedTable, column_id, held_files
+from coldset import Kept, PinnedTable, column_id, held_files
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.held import Columns, Held, find_held
 from federation.boundary.history import Past, find_past
@@ -30,7 +28,6 @@ from federation.errors import OptionError
 from federation.secrets import resolve
 from hotset import Deadline, KafkaClient, OffsetRange, read_log_bounds
 
-_SNAPSHOTS_KEPT: Final = 64
 _UNSEEN: Final = "a topic that was deleted and made anew would not be noticed"
 
 
@@ -54,8 +51,7 @@ class _Evidence:
 
 
 # A snapshot never changes, so what its files and its ancestors say stays true.
-_known: Final[OrderedDict[tuple[str, int, Columns], _Evidence]] = OrderedDict()
-_known_lock: Final = threading.Lock()
+_known: Final = Kept[tuple[str, int, Columns], _Evidence](64)
 
 
 def resolve_columns(
@@ -158,19 +154,15 @@ def _read_evidence(pinned: PinnedTable, layout: KafkaLayout, definition: TableDe
     )
     assert pinned.snapshot is not None
     key = (pinned.uuid, pinned.snapshot.snapshot_id, columns)
-    with _known_lock:
-        if key in _known:
-            _known.move_to_end(key)
-            return _known[key]
+    known = _known.get(key)
+    if known is not None:
+        return known
     properties = resolve(definition.catalog_properties)
     held = find_held(pinned, held_files(pinned, columns.ids), columns, properties)
     past = find_past(pinned, held, columns, properties)
     committed = _together(held, past)
     found = _Evidence(columns, held, past, committed, {p: each.holes() for p, each in committed.items()})
-    with _known_lock:
-        _known[key] = found
-        while len(_known) > _SNAPSHOTS_KEPT:
-            _known.popitem(last=False)
+    _known.put(key, found)
     return found
 
 

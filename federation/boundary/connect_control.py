@@ -8,15 +8,13 @@ not know what the events mean.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from coldset import Kept
 from federation.boundary.connect_events import ControlEvent, decode_event
 from hotset import Deadline, Isolation, KafkaClient, OffsetRange, drain, read_log_bounds
-
-_KEPT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class ControlTopic:
 
 
 # By identity, which a topic of the same name that was made anew does not share.
-_known: Final[OrderedDict[str, ControlTopic]] = OrderedDict()
+_known: Final = Kept[str, ControlTopic](16)
 
 
 def read_control(client: KafkaClient, topic: str, deadline: Deadline) -> ControlTopic:
@@ -59,7 +57,5 @@ def read_control(client: KafkaClient, topic: str, deadline: Deadline) -> Control
     ]
     # What was read before it was removed from the log is as good as what is still there.
     read = ControlTopic(topic, {**log_start, **known.log_start}, ends, (*known.events, *events))
-    _known[bounds.topic_id] = read
-    while len(_known) > _KEPT:
-        _known.popitem(last=False)
+    _known.put(bounds.topic_id, read)
     return read

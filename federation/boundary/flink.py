@@ -10,12 +10,11 @@ few checkpoints: one that is gone is an error, unless nothing was written until 
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from coldset import PinnedTable, Snapshot, is_complete, summary_value, walk_parents
+from coldset import Kept, PinnedTable, Snapshot, is_complete, summary_value, walk_parents
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.flink_bytes import MalformedStateError
 from federation.boundary.flink_files import (
@@ -34,11 +33,10 @@ from hotset import Deadline, KafkaClient, read_log_bounds
 JOB_ID: Final = "flink.job-id"
 CHECKPOINT_ID: Final = "flink.max-committed-checkpoint-id"
 OPERATOR_ID: Final = "flink.operator-id"
-_KEPT: Final = 256
 
 # A boundary is a matter of the past, so what was found for a snapshot stays true, also after Flink
 # has deleted the checkpoint.
-_found: Final[OrderedDict[tuple[str, int, str], CommittedOffsets]] = OrderedDict()
+_found: Final = Kept[tuple[str, int, str], CommittedOffsets](256)
 
 
 @dataclass(slots=True)
@@ -67,11 +65,11 @@ def resolve_flink(pinned: PinnedTable, definition: TableDefinition, client: Kafk
     assert pinned.snapshot is not None
     assert definition.topic is not None
     key = (pinned.uuid, pinned.snapshot.snapshot_id, definition.topic)
-    if key not in _found:
-        _found[key] = _Resolution(pinned, definition, client).resolve()
-        while len(_found) > _KEPT:
-            _found.popitem(last=False)
-    return _found[key]
+    found = _found.get(key)
+    if found is None:
+        found = _Resolution(pinned, definition, client).resolve()
+        _found.put(key, found)
+    return found
 
 
 class _Resolution:

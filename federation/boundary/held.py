@@ -8,8 +8,7 @@ two columns of it. Files never change, so what was found for one is kept.
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -17,7 +16,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coldset import HeldFile, PinnedTable, RowBounds, footer_bounds, read_held
+from coldset import HeldFile, Kept, PinnedTable, RowBounds, footer_bounds, read_held
 from federation.boundary.spans import EMPTY, Spans, span, union
 from federation.errors import BoundaryUnknownError
 
@@ -175,34 +174,9 @@ def _unknown(pinned: PinnedTable, file: HeldFile, what: str) -> BoundaryUnknownE
     )
 
 
-class _Kept:
-    """What was found for files, the least recently used forgotten first."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._size = 0
-        self._found: OrderedDict[tuple[str, str, Columns], Held] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: tuple[str, str, Columns]) -> Held | None:
-        with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-            return self._found.get(key)
-
-    def put(self, key: tuple[str, str, Columns], found: Held) -> None:
-        with self._lock:
-            if key in self._found:
-                return
-            self._found[key] = found
-            self._size += _weight(found)
-            while self._size > self._limit and len(self._found) > 1:
-                self._size -= _weight(self._found.popitem(last=False)[1])
-
-
 def _weight(found: Held) -> int:
     # A file's own entry weighs more than a range of offsets.
     return 16 + sum(len(spans) for spans in found.spans.values())
 
 
-_kept: Final = _Kept(_SPANS_KEPT)
+_kept: Final = Kept[tuple[str, str, Columns], Held](_SPANS_KEPT, _weight)

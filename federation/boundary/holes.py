@@ -9,15 +9,13 @@ record below the readable end never becomes visible later.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coldset import PinnedTable
+from coldset import Kept, PinnedTable
 from federation.boundary.committed import Confidence
 from federation.boundary.spans import EMPTY, Spans, union
 from federation.definition import TableDefinition
@@ -28,7 +26,6 @@ from hotset import Deadline, KafkaClient, LogBounds, OffsetRange, PartitionBound
 OFFSETS_READ: Final = 1_000_000
 _RANGES: Final = 8
 
-_TOPICS_KEPT: Final = 64
 _SPANS_KEPT: Final = 1 << 21
 
 
@@ -60,6 +57,7 @@ def look_into(
         return Confidence.PROVEN, "the offsets have no holes"
     log = (bounds.topic_id, definition.isolation.value)
     look = _Look(holes, pinned, definition, client, deadline)
+    harmless = _harmless.get(log) or {}
     unknown, gone = {}, 0
     for found in bounds.partitions:
         mine = holes.get(found.partition, EMPTY)
@@ -67,9 +65,10 @@ def look_into(
             raise look.past_end(found, mine.top)
         gone += mine.within(0, found.log_start).size
         readable = mine.within(found.log_start, max(found.log_start, found.end))
-        unknown[found.partition] = readable.subtract(_harmless.of(log, found.partition))
+        unknown[found.partition] = readable.subtract(harmless.get(found.partition, EMPTY))
     read = look.require_harmless(unknown)
-    _harmless.add(log, unknown)
+    seen = {p: union([harmless.get(p, EMPTY), spans]) for p, spans in unknown.items()}
+    _harmless.put(log, {**harmless, **seen})
     looked = f"{count} holes in the offsets: read {read} offsets of the topic, nothing visible in the holes"
     if gone:
         return Confidence.ESTIMATED, f"{looked}; {gone} offsets in holes are no longer in Kafka"
@@ -151,29 +150,10 @@ class _Look:
         return BoundaryUnknownError(text, table=self._name, partition=partition, offset=offset)
 
 
-class _Harmless:
-    """Offsets that were seen to hold nothing visible, per incarnation of a topic and isolation."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str], dict[int, Spans]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, log: tuple[str, str], partition: int) -> Spans:
-        with self._lock:
-            return self._known.get(log, {}).get(partition, EMPTY)
-
-    def add(self, log: tuple[str, str], found: Mapping[int, Spans]) -> None:
-        with self._lock:
-            known = self._known.setdefault(log, {})
-            self._known.move_to_end(log)
-            for partition, spans in found.items():
-                known[partition] = union([known.get(partition, EMPTY), spans])
-            while len(self._known) > 1 and self._is_too_much():
-                self._known.popitem(last=False)
-
-    def _is_too_much(self) -> bool:
-        spans = sum(len(found) for known in self._known.values() for found in known.values())
-        return spans > _SPANS_KEPT or len(self._known) > _TOPICS_KEPT
+def _weight(found: Mapping[int, Spans]) -> int:
+    # A log's own entry weighs, too, so that the number of logs is bounded.
+    return (1 << 15) + sum(len(spans) for spans in found.values())
 
 
-_harmless: Final = _Harmless()
+# Offsets that were seen to hold nothing visible, per incarnation of a topic and isolation.
+_harmless: Final = Kept[tuple[str, str], Mapping[int, Spans]](_SPANS_KEPT, _weight)

@@ -9,8 +9,6 @@ retention, compaction or a transaction took away tell nothing.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +16,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coldset import HeldFile, PinnedTable, column_id, read_held
+from coldset import HeldFile, Kept, PinnedTable, column_id, read_held
 from federation.boundary.held import Columns, find_held
 from federation.boundary.layouts import KafkaLayout, type_at
 from federation.boundary.spans import EMPTY, Spans, span
@@ -28,13 +26,11 @@ from hotset.decode.position import is_time
 
 # How many offsets are read at an end, more of them only where fewer held no record.
 _WINDOWS: Final = (1, 1_000, 50_000)
-_KEPT: Final = 4096
 
 Place = tuple[int, int]
 
 # Of a topic's incarnation the older end is looked at once: partitions of (table, topic, columns).
-_older_seen: Final[OrderedDict[tuple[str, str, int, Columns], None]] = OrderedDict()
-_older_lock: Final = threading.Lock()
+_older_seen: Final = Kept[tuple[str, str, int, Columns], str](4096)
 
 
 def can_tell(pinned: PinnedTable, layout: KafkaLayout) -> bool:
@@ -130,17 +126,16 @@ def require_same_topic(
     }
     left = {p: spans for p, spans in both.items() if not spans.is_empty}
     names = {p: (rows.pinned.uuid, bounds.topic_id, p, rows.columns) for p in left}
-    older = {p: spans for p, spans in left.items() if names[p] not in _older_seen}
+    older = {p: spans for p, spans in left.items() if _older_seen.get(names[p]) is None}
     oldest = _find_records(older, bounds.topic, client, deadline, newest=False)
     records = {**_find_records(left, bounds.topic, client, deadline, newest=True), **oldest}
     told = rows.times(records)
     for place in sorted(told):
         if records[place] not in told[place]:
             raise replaced(rows.pinned, bounds.topic, place, records[place], min(told[place]))
-    with _older_lock:
-        _older_seen.update((names[place[0]], None) for place in told if place in oldest)
-        while len(_older_seen) > _KEPT:
-            _older_seen.popitem(last=False)
+    for place in told:
+        if place in oldest:
+            _older_seen.put(names[place[0]], bounds.topic_id)
     return len(told)
 
 

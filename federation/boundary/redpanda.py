@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections import OrderedDict
 from typing import Final
 
-from coldset import PinnedTable, Snapshot, adds_rows, summary_value, walk_parents
+from coldset import Kept, PinnedTable, Snapshot, adds_rows, summary_value, walk_parents
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.translation_state import (
     ProxyAddress,
@@ -30,10 +29,9 @@ from hotset import Deadline, Isolation, KafkaClient
 
 MARK: Final = "redpanda.commit-metadata"
 _PAUSES_S: Final = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
-_KEPT: Final = 256
 
 # What a snapshot holds does not change, and nobody tells it again once there is a newer one.
-_told: Final[OrderedDict[tuple[str, str, int], TranslationState]] = OrderedDict()
+_told: Final = Kept[tuple[str, str, int], TranslationState](256)
 
 
 def resolve_redpanda(
@@ -72,9 +70,7 @@ def resolve_redpanda(
     except BoundaryUnknownError:
         if told is None:
             raise
-    _told[key] = told
-    while len(_told) > _KEPT:
-        _told.popitem(last=False)
+    _told.put(key, told)
     return CommittedOffsets(
         snapshot_id=pinned.snapshot_id,
         topic_id=topic_id,
