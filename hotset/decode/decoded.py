@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,17 @@ class Decoded:
 
     rows: pa.RecordBatch
     faults: tuple[Fault, ...] = ()
+
+
+def select_rows(decoded: Decoded, kept: pa.BooleanArray) -> Decoded:
+    """Return what was decoded of some of the payloads, in their order.
+
+    Raises:
+        Nothing of its own.
+    """
+    place = {row: number for number, row in enumerate(pc.indices_nonzero(kept).to_pylist())}
+    faults = tuple(Fault(place[each.row], each.reason) for each in decoded.faults if each.row in place)
+    return Decoded(decoded.rows.filter(kept), faults)
 
 
 class Decoder(Protocol):

@@ -14,7 +14,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hotset.decode.decoded import Decoded, Decoder, Fault
+from hotset.decode.decoded import Decoded, Decoder, Fault, select_rows
 from hotset.decode.formats import RecordFormat, decoder_for
 from hotset.decode.position import Source, fields_of, position_column
 from hotset.errors import DecodeError
@@ -61,6 +61,16 @@ class RowDecoder:
         """Whether the raw batches must have headers and timestamp types."""
         return not self._told.isdisjoint(("headers", "timestamp_type"))
 
+    @property
+    def record_format(self) -> RecordFormat:
+        """How the records are encoded."""
+        return self._format
+
+    @property
+    def values(self) -> pa.Schema:
+        """The columns that record values tell."""
+        return self._values
+
     def decode(self, raw: pa.RecordBatch) -> DecodedRows:
         """Return the rows of a raw batch.
 
@@ -68,16 +78,34 @@ class RowDecoder:
             DecodeError: A record is not a row of the table; names partition, offset and reason.
             HotsetError: What decoding needs could not be had.
         """
-        values = raw.column("value")
-        tombstones = 0
-        if values.null_count and self._format.skips_tombstones:
-            tombstones = values.null_count
-            raw = raw.filter(values.is_valid())
-            values = raw.column("value")
-        decoded = self._decode(values, self._values)
+        raw, _, tombstones = self._without_tombstones(raw)
+        decoded = self._decode(raw.column("value"), self._values)
+        return self._judge(raw, decoded, tombstones)
+
+    def judge(self, raw: pa.RecordBatch, decoded: Decoded) -> DecodedRows:
+        """Return the rows of a raw batch whose values have been decoded before.
+
+        Args:
+            raw: The records.
+            decoded: What a decoder made of `values`, one row for each record.
+
+        Raises:
+            DecodeError: A record is not a row of the table; names partition, offset and reason.
+        """
+        raw, kept, tombstones = self._without_tombstones(raw)
+        return self._judge(raw, decoded if kept is None else select_rows(decoded, kept), tombstones)
+
+    def _judge(self, raw: pa.RecordBatch, decoded: Decoded, tombstones: int) -> DecodedRows:
         for fault in self._faults(raw, decoded):
             raise self._error(raw, fault)
         return DecodedRows(self._with_coordinates(raw, decoded.rows), tombstones)
+
+    def _without_tombstones(self, raw: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.BooleanArray | None, int]:
+        values = raw.column("value")
+        if not values.null_count or not self._format.skips_tombstones:
+            return raw, None, 0
+        kept = values.is_valid()
+        return raw.filter(kept), kept, values.null_count
 
     def _faults(self, raw: pa.RecordBatch, decoded: Decoded) -> list[Fault]:
         found = {fault.row: fault for fault in decoded.faults}

@@ -1,0 +1,44 @@
+"""Rows are the same whether their values are decoded now or were decoded before, tombstones and faults too.
+
+What was decoded before is kept without a policy, so each policy has to work on top of it.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from hotset.decode import RecordFormat, RowDecoder, decoder_for
+from hotset.errors import DecodeError
+from tests.hotset.raw import raw_records
+
+SCHEMA = pa.schema([pa.field("a", pa.int64()), pa.field("at", pa.int64())])
+VALUES = [b'{"a": 1}', None, b'{"a": 3}', b"{}"]
+
+
+def rows_of(values: list[bytes | None], *, skips: bool) -> list[pa.RecordBatch]:
+    decoder = RowDecoder(RecordFormat(skips_tombstones=skips), SCHEMA, {"at": "offset"}, "t")
+    raw = raw_records(values)
+    before = decoder_for(decoder.record_format)(raw.column("value"), decoder.values)
+    judged, decoded = decoder.judge(raw, before), decoder.decode(raw)
+    assert judged == decoded
+    return [judged.rows, decoded.rows]
+
+
+def test_skipped_tombstones_leave_the_other_rows_in_their_places() -> None:
+    for rows in rows_of(VALUES, skips=True):
+        assert rows.to_pylist() == [{"a": 1, "at": 100}, {"a": 3, "at": 102}, {"a": None, "at": 103}]
+
+
+def test_a_fault_after_a_skipped_tombstone_names_its_own_offset() -> None:
+    decoder = RowDecoder(RecordFormat(skips_tombstones=True), SCHEMA, {"at": "offset"}, "t")
+    raw = raw_records([None, b'{"a": 1}', b'{"a": "x"}'])
+    before = decoder_for(decoder.record_format)(raw.column("value"), decoder.values)
+
+    with pytest.raises(DecodeError, match="offset 102"):
+        decoder.judge(raw, before)
+
+
+def test_a_tombstone_that_is_not_skipped_is_a_fault_either_way() -> None:
+    with pytest.raises(DecodeError, match="offset 101.*tombstone"):
+        rows_of(VALUES, skips=False)
