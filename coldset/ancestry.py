@@ -59,8 +59,9 @@ def adds_rows(snapshot: Snapshot) -> bool:
     operation = snapshot.summary.operation if snapshot.summary else None
     if operation == Operation.OVERWRITE:
         # Rows are deleted or changed by writing their files anew.
-        added, deleted = (int(summary_value(snapshot, f"{key}-records") or 0) for key in ("added", "deleted"))
-        return added > deleted
+        added, deleted = (summary_value(snapshot, f"{key}-records") or "0" for key in ("added", "deleted"))
+        is_counted = added.isdecimal() and deleted.isdecimal()
+        return not is_counted or int(added) > int(deleted)
     return operation not in (Operation.REPLACE, Operation.DELETE)
 
 

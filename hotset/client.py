@@ -1,4 +1,4 @@
-"""The one file that speaks to librdkafka.
+"""The client of a cluster: calls to librdkafka, with deadlines and typed errors.
 
 It offers what planning and draining need (describe a topic, list offsets, a
 consumer for exact ranges) and raises only this package's errors, always with

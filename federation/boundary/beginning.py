@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coldset import Ancestry, PinnedTable, adds_rows
+from coldset import Ancestry, PinnedTable, adds_rows, summary_value
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError
 from hotset import Deadline, KafkaClient, OffsetRange, read_log_bounds
@@ -65,9 +65,6 @@ def _has_other_rows(pinned: PinnedTable, mark: str) -> bool:
     assert pinned.snapshot is not None
     ancestry = Ancestry(pinned.table, pinned.snapshot)
     unmarked = [
-        snapshot
-        for snapshot in ancestry
-        if adds_rows(snapshot)
-        and (snapshot.summary is None or mark not in snapshot.summary.additional_properties)
+        snapshot for snapshot in ancestry if adds_rows(snapshot) and summary_value(snapshot, mark) is None
     ]
     return bool(unmarked) or ancestry.is_cut

@@ -46,7 +46,6 @@ def resolve_summary(
             property, or a cherry-picked commit does not go on from what its branch held.
         ColdReadError: Manifests that may prove the boundary could not be read.
     """
-    del definition, client
     assert pinned.snapshot is not None
     lineage = _Lineage(pinned)
     found = lineage.boundary_of(pinned.snapshot)

@@ -106,7 +106,7 @@ def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
     walked = 0
     for snapshot in ancestry:
         walked += 1
-        marked = _marked(snapshot)
+        marked = next(iter(marks_of(snapshot)), None)
         if marked is None and summary_value(snapshot, SOURCE_ID) is None:
             continue
         where = f"snapshot {snapshot.snapshot_id}, {_steps(walked - 1)}"
@@ -117,7 +117,7 @@ def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
             return marked, (seen,)
         # A cherry-picked copy has no properties of its source, and only one resolver follows them.
         source = find_source(pinned.table, snapshot)
-        marked = None if source is None else _marked(source)
+        marked = None if source is None else next(iter(marks_of(source)), None)
         if marked is _BY_NAME["summary"]:
             return marked, (f"{where}: a cherry-picked copy of a commit with {marked.mark}",)
         if source is None or marked is not None:
@@ -130,15 +130,20 @@ def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
     return None, (f"summaries of {walked} snapshots, by parents, {end}: none has {marks}",)
 
 
-def _marked(snapshot: Snapshot) -> Resolver | None:
+def marks_of(snapshot: Snapshot) -> tuple[Resolver, ...]:
+    """Return the resolvers whose writers have left their mark on a snapshot, in the order of `RESOLVERS`.
+
+    Raises:
+        Nothing of its own.
+    """
     # Thousands of snapshots may be asked, and most have no mark.
     keys = () if snapshot.summary is None else snapshot.summary.additional_properties
     marks = [key for key in keys if key.startswith(_MARKS)]
-    for resolver in RESOLVERS if marks else ():
-        mark = resolver.mark
-        if mark is not None and any(key.startswith(mark) for key in marks):
-            return resolver
-    return None
+    return tuple(
+        resolver
+        for resolver in (RESOLVERS if marks else ())
+        if resolver.mark is not None and any(key.startswith(resolver.mark) for key in marks)
+    )
 
 
 def _require_one_writer(pinned: PinnedTable, resolver: Resolver) -> None:
@@ -147,8 +152,7 @@ def _require_one_writer(pinned: PinnedTable, resolver: Resolver) -> None:
         return
     assert pinned.snapshot is not None
     for snapshot in Ancestry(pinned.table, pinned.snapshot):
-        keys = snapshot.summary.additional_properties if snapshot.summary else {}
-        marked = [r for r in RESOLVERS if r.mark is not None and any(key.startswith(r.mark) for key in keys)]
+        marked = marks_of(snapshot)
         if resolver not in marked and marked:
             raise BoundaryUnknownError(
                 f"table {pinned.identifier!r} has commits of {resolver.writer} and of {marked[0].writer} "

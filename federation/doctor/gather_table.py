@@ -19,7 +19,7 @@ from coldset.expiry import kept_until_ms
 from coldset.manifests import FileReference, list_files
 from federation.boundary import PIN_TAG
 from federation.boundary.layouts import KafkaLayout, layout_of
-from federation.boundary.resolve import RESOLVERS
+from federation.boundary.resolve import marks_of
 from federation.boundary.spans import EMPTY, Spans, union
 from federation.definition import TableDefinition
 from federation.doctor.facts import Ancestor, History, Missing, Positions
@@ -44,7 +44,7 @@ def gather_history(pinned: PinnedTable, definition: TableDefinition) -> History:
     for position, snapshot in enumerate(walk_parents(table, pinned.snapshot)):
         summary = dict(snapshot.summary.additional_properties) if snapshot.summary else {}
         if mark is None:
-            mark_name = _mark_of(summary)
+            mark_name = next((resolver.mark for resolver in marks_of(snapshot)), None)
             mark = None if mark_name is None else position
         ancestors.append(
             Ancestor(
@@ -116,13 +116,6 @@ def gather_positions(pinned: PinnedTable, definition: TableDefinition) -> Positi
     except (ColdsetError, OptionError) as exc:
         return Missing(str(exc), is_failure=True)
     return tally.total()
-
-
-def _mark_of(summary: dict[str, str]) -> str | None:
-    for resolver in RESOLVERS:
-        if resolver.mark is not None and any(key.startswith(resolver.mark) for key in summary):
-            return resolver.mark
-    return None
 
 
 def _read(pinned: PinnedTable, definition: TableDefinition, layout: KafkaLayout) -> Iterator[pa.RecordBatch]:
