@@ -40,5 +40,5 @@ def test_a_fault_after_a_skipped_tombstone_names_its_own_offset() -> None:
 
 
 def test_a_tombstone_that_is_not_skipped_is_a_fault_either_way() -> None:
-    with pytest.raises(DecodeError, match="offset 101.*tombstone"):
+    with pytest.raises(DecodeError, match=r"offset 101.*tombstone"):
         rows_of(VALUES, skips=False)
