@@ -147,7 +147,8 @@ def _convert_nested(value: Any, wanted: pa.DataType) -> Any:
             raise UnsupportedFormatError(
                 f"a JSON object cannot be a {wanted}: its keys are strings; use another value format"
             )
-        return [(key, _convert_field(item, wanted.item_field)) for key, item in value.items()]
+        keys = [_string(key, wanted.key_type) for key in value]
+        return [(key, _convert_field(value[key], wanted.item_field)) for key in keys]
     raise UnsupportedFormatError(f"JSON has no form for a column of type {wanted}; use another format")
 
 
