@@ -162,6 +162,11 @@ OPTIONS: Final = (
 PASSTHROUGH: Final = {
     "kafka.": "A librdkafka property; `kafka.bootstrap.servers` is required unless `read` is `cold`. "
     "Only properties that cannot run code or change how ranges are read.",
+    "schema.registry.": "Where schemas are, as Confluent's clients say it: `schema.registry.url` (several "
+    "separated by commas), `schema.registry.basic.auth.user.info` or `schema.registry.bearer.auth.token` (by "
+    "reference), `schema.registry.ssl.ca.location`, `schema.registry.ssl.certificate.location`, "
+    "`schema.registry.ssl.key.location`, `schema.registry.ssl.key.password`; and "
+    "`schema.registry.request.timeout.ms` (10000), milliseconds for one schema with all it refers to.",
     "catalog.": "A pyiceberg catalog property, such as `catalog.type`, `catalog.uri`, `catalog.warehouse`. "
     "A REST catalog may be silent for `catalog.rest.client.socket-timeout-ms` (30000) milliseconds, and "
     "take `catalog.rest.client.connection-timeout-ms` (10000) to connect.",

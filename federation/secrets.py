@@ -16,6 +16,7 @@ from typing import Final
 
 from federation.errors import OptionError
 from hotset.properties import SECRET as KAFKA_SECRETS
+from hotset.registry_settings import SECRET as REGISTRY_SECRETS
 
 _REFERENCE: Final = re.compile(r"\$\{(env|file):([^}]+)\}")
 _PASSWORD_IN_URI: Final = re.compile(r"://[^/@\s:]*:(?!\$\{)[^/@\s]+@")
@@ -39,7 +40,11 @@ def is_secret(key: str) -> bool:
         Nothing of its own.
     """
     name = key.lower()
-    return name.removeprefix("kafka.") in KAFKA_SECRETS or any(word in name for word in _SECRET_WORDS)
+    return (
+        name.removeprefix("kafka.") in KAFKA_SECRETS
+        or name.removeprefix("schema.registry.") in REGISTRY_SECRETS
+        or any(word in name for word in _SECRET_WORDS)
+    )
 
 
 def require_reference(key: str, value: str) -> None:

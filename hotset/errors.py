@@ -14,8 +14,14 @@ nothing about Iceberg, cuts or HTTP status codes.
      ├ OffsetOutOfRangeError     external, retriable
      ├ TopicChangedError         external
      ├ KafkaProtocolError        external
+     ├ RegistryConfigError       user
+     ├ RegistryAccessError       user
+     ├ RegistryUnavailableError  external, retriable
+     ├ RegistryProtocolError     external
+     ├ SchemaNotFoundError       user
      └ DecodeError               user
-        └ UnsupportedFormatError user
+        ├ UnsupportedFormatError user
+        └ SchemaMismatchError    user
 """
 
 from __future__ import annotations
@@ -106,6 +112,42 @@ class KafkaProtocolError(HotsetError):
     kind = "external"
 
 
+class RegistryConfigError(HotsetError, ValueError):
+    """A property of the schema registry is missing, unknown or malformed."""
+
+    code = "REGISTRY_CONFIG"
+    kind = "user"
+
+
+class RegistryAccessError(HotsetError, PermissionError):
+    """The schema registry refused the credentials, or its certificate is not trusted."""
+
+    code = "REGISTRY_ACCESS_DENIED"
+    kind = "user"
+
+
+class RegistryUnavailableError(HotsetError, ConnectionError):
+    """No server of the schema registry answered in time, and the schema is not kept yet."""
+
+    code = "REGISTRY_UNAVAILABLE"
+    kind = "external"
+    retriable = True
+
+
+class RegistryProtocolError(HotsetError):
+    """The schema registry answered something that is not understood."""
+
+    code = "REGISTRY_PROTOCOL"
+    kind = "external"
+
+
+class SchemaNotFoundError(HotsetError, LookupError):
+    """The schema registry does not know the schema that a record names."""
+
+    code = "SCHEMA_NOT_FOUND"
+    kind = "user"
+
+
 class DecodeError(HotsetError, ValueError):
     """A record cannot become a row of the table; the message names the record."""
 
@@ -117,4 +159,11 @@ class UnsupportedFormatError(DecodeError):
     """The value format, or a column type under it, is not covered."""
 
     code = "FORMAT_NOT_SUPPORTED"
+    kind = "user"
+
+
+class SchemaMismatchError(DecodeError):
+    """No record of its schema can be a row of the table: another format, or types that do not fit."""
+
+    code = "SCHEMA_NOT_COMPATIBLE"
     kind = "user"

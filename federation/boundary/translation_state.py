@@ -10,14 +10,11 @@ file does not know of tables and snapshots; `redpanda` decides what it means.
 from __future__ import annotations
 
 import base64
-import contextlib
 import http.client
 import json
 import re
-import socket
 import ssl
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -25,6 +22,7 @@ from urllib.parse import urlsplit
 from federation.errors import BoundaryUnknownError, OptionError, WriterUnavailableError
 from federation.secrets import resolve
 from hotset import Deadline
+from hotset.exchange import Request, exchange
 
 # Redpanda's tests use the first path, the description of the change that brought it the second.
 PATHS: Final = ("/v1/redpanda/datalake/translation_state", "/v1/datalake/translation_state")
@@ -167,15 +165,17 @@ def _post(address: ProxyAddress, path: str, body: bytes, deadline: Deadline) -> 
         password = resolve({"redpandaUrl": address.password})["redpandaUrl"]
         pair = base64.b64encode(f"{address.user}:{password}".encode()).decode()
         headers["Authorization"] = f"Basic {pair}"
-    connection = _connection(address, deadline)
+    request = Request(
+        scheme=address.scheme,
+        host=address.host,
+        port=address.port,
+        method="POST",
+        path=path,
+        headers=headers,
+        body=body,
+    )
     try:
-        connection.connect()
-        with _ended_by(connection.sock, deadline):
-            connection.request("POST", path, body, headers)
-            response = connection.getresponse()
-            answer = response.read(MAX_ANSWER_BYTES + 1)
-            if response.length and len(answer) <= MAX_ANSWER_BYTES:
-                raise http.client.IncompleteRead(answer, response.length)
+        return exchange(request, deadline, MAX_ANSWER_BYTES)
     except ssl.SSLCertVerificationError as exc:
         raise BoundaryUnknownError(
             f"the certificate of Redpanda's HTTP proxy at {address} is not trusted ({exc.verify_message}); "
@@ -190,41 +190,11 @@ def _post(address: ProxyAddress, path: str, body: bytes, deadline: Deadline) -> 
         raise WriterUnavailableError(
             f"Redpanda's HTTP proxy at {address} did not answer {why}; see whether it runs, and redpandaUrl"
         ) from exc
-    finally:
-        connection.close()
-    if deadline.has_passed:
-        # The connection was ended under the reader, so what came may be a part only.
-        raise WriterUnavailableError(f"Redpanda's HTTP proxy at {address} did not answer in time; ask again")
-    if len(answer) > MAX_ANSWER_BYTES:
+    except OverflowError as exc:
         raise BoundaryUnknownError(
             f"Redpanda's HTTP proxy at {address} answered with more than {MAX_ANSWER_BYTES} bytes; "
             "is redpandaUrl the address of the HTTP proxy?"
-        )
-    return response.status, answer
-
-
-def _connection(address: ProxyAddress, deadline: Deadline) -> http.client.HTTPConnection:
-    timeout_s = max(0.001, deadline.remaining_s)
-    if address.scheme == "https":
-        context = ssl.create_default_context()
-        return http.client.HTTPSConnection(address.host, address.port, timeout=timeout_s, context=context)
-    return http.client.HTTPConnection(address.host, address.port, timeout=timeout_s)
-
-
-@contextlib.contextmanager
-def _ended_by(sock: socket.socket, deadline: Deadline) -> Iterator[None]:
-    # A socket's own timeout starts again with every byte; a server that drips would never be late.
-    def end() -> None:
-        with contextlib.suppress(OSError):
-            sock.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(deadline.remaining_s, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+        ) from exc
 
 
 def _refused(address: ProxyAddress, status: int) -> BoundaryUnknownError:
