@@ -83,3 +83,12 @@ def batch_of(arrays: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.Rec
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
     return pa.RecordBatch.from_arrays(list(arrays), schema=schema)
+
+
+def nulls_of(schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """Return rows of nulls, also for columns that are required.
+
+    Raises:
+        Nothing of its own.
+    """
+    return batch_of([pa.nulls(rows, field.type) for field in schema], schema, rows)

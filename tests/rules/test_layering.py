@@ -38,6 +38,7 @@ USED_IN: dict[str, tuple[str, ...]] = {
     ),
     "duckdb": ("federation/engine/", "hotset/decode/json.py"),
     "fastavro": ("federation/boundary/connect_events.py",),
+    "google": ("hotset/decode/protobuf/",),
     "flask": ("sql_gateway/",),
     "pyarrow": ("coldset/", "federation/", "hotset/", "pipeline/", "sql_gateway/"),
     "pyiceberg": ("coldset/",),
