@@ -16,7 +16,8 @@ import pyarrow as pa
 from federation.ddl import parse_schema
 from federation.errors import OptionError
 from federation.options import check_options, integer_of, table_options, under, value_of
-from hotset.decode import RecordFormat
+from federation.parts import Part, split_name
+from hotset.decode import BadRecords, RecordFormat
 from hotset.decode.position import FIELDS
 from hotset.offsets import Isolation
 
@@ -62,6 +63,10 @@ def merge_options(name: str, read: Mapping[str, str], file: Mapping[str, str]) -
     Raises:
         OptionError: An option is unknown or malformed, or names another table.
     """
+    if split_name(name)[1] is not Part.ROWS:
+        raise OptionError(
+            f"{name!r} is not a table but a part of {split_name(name)[0]!r}; name that one", option="path"
+        )
     merged = {**check_options(file), **check_options(read)}
     if merged.get("path", name) != name:
         raise OptionError(f"option path says {merged['path']!r}, and the table is {name!r}", option="path")
@@ -110,6 +115,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         record_format=RecordFormat(
             value=value_of(settled, "valueFormat") or "json",
             skips_tombstones=value_of(settled, "tombstones") == "skip",
+            bad_records=BadRecords(value_of(settled, "badRecords") or ""),
         ),
         accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
         hot_schema=_hot_schema(settled),

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from federation.errors import OptionError
 from federation.secrets import require_reference
-from hotset.decode import FORMATS
+from hotset.decode import FORMATS, BadRecords
 from hotset.offsets import Isolation
 
 
@@ -117,6 +117,16 @@ OPTIONS: Final = (
         "What a record without a value is: an error, or dropped as the table's writer drops it and counted "
         "in the receipt.",
         ("fail", "skip"),
+        may_be_table_property=True,
+    ),
+    Option(
+        "badRecords",
+        "string",
+        BadRecords.FAIL.value,
+        "What a record that is no row of the table is: an error (`fail`), left out and counted in the "
+        "receipt (`skip`), a row of nulls with columns that say why (`null`), or a row of "
+        "`<table>$dead_letters` instead (`dead_letter`).",
+        tuple(policy.value for policy in BadRecords),
         may_be_table_property=True,
     ),
     Option(

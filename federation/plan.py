@@ -13,33 +13,66 @@ import pyarrow as pa
 from coldset import plan_cold
 from federation.boundary.layouts import layout_of
 from federation.errors import HotBudgetError, OptionError
+from federation.parts import Part
 from federation.splits import ColdSplit, HotSplit
 from federation.take import TakenCut
+from hotset.decode import LETTERS, MARKS, BadRecords
 from hotset.decode.position import check_source
 from hotset.offsets import OffsetRange
 
 
-def answer_schema(taken: TakenCut, columns: Sequence[str] | None = None) -> pa.Schema:
+def answer_schema(
+    taken: TakenCut, columns: Sequence[str] | None = None, *, part: Part = Part.ROWS
+) -> pa.Schema:
     """Return the schema of the answer, or of some of its columns in that order.
 
     Raises:
-        OptionError: A column is not in the table, or is named twice.
+        OptionError: A column is not in the table, or is named twice; or bad records are
+            not kept in the way that is asked for.
     """
-    schema = taken.pinned.arrow_schema
+    schema = _letters_schema(taken) if part is Part.DEAD_LETTERS else _rows_schema(taken)
     if columns is None:
         return schema
     for name in columns:
         if name not in schema.names:
             known = ", ".join(schema.names)
             raise OptionError(
-                f"table {taken.cut.table!r} has no column {name!r}; it has {known}", column=name
+                f"table {part.of(taken.cut.table)!r} has no column {name!r}; it has {known}", column=name
             )
     if len(set(columns)) < len(columns):
         raise OptionError(f"columns {', '.join(columns)} name one column twice", columns=list(columns))
     return pa.schema([schema.field(name) for name in columns])
 
 
-def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSplit, ...]:
+def _rows_schema(taken: TakenCut) -> pa.Schema:
+    schema = taken.pinned.arrow_schema
+    if taken.definition.record_format.bad_records is not BadRecords.NULL:
+        return schema
+    for mark in MARKS:
+        if mark.name in schema.names:
+            raise OptionError(
+                f"table {taken.cut.table!r} has a column {mark.name!r} of its own, which badRecords=null "
+                "adds to answers; choose another policy",
+                option="badRecords",
+            )
+    # A record that is no row has no value for any column, also for those that rows must have.
+    return pa.schema([*(pa.field(found.name, found.type) for found in schema), *MARKS])
+
+
+def _letters_schema(taken: TakenCut) -> pa.Schema:
+    policy = taken.definition.record_format.bad_records
+    if policy is not BadRecords.DEAD_LETTER:
+        raise OptionError(
+            f"table {taken.cut.table!r} has no dead letters (badRecords={policy}); set "
+            "badRecords=dead_letter, and bad records are left out of the table and found there",
+            option="badRecords",
+        )
+    return LETTERS
+
+
+def plan_hot(
+    taken: TakenCut, schema: pa.Schema, *, spread: bool, part: Part = Part.ROWS
+) -> tuple[HotSplit, ...]:
     """Return the splits that together read the cut's hot ranges.
 
     Args:
@@ -47,6 +80,7 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
         schema: The columns wanted, from `answer_schema`.
         spread: One split per partition, large ones divided, to be read by
             several tasks; else one split for all ranges, read by one consumer.
+        part: What is wanted of the records.
 
     Raises:
         HotBudgetError: The ranges span more offsets than `maxHotRecords`.
@@ -71,7 +105,7 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
     bounds = () if taken.bounds is None else taken.bounds.partitions
     epochs = {found.partition: found.leader_epoch for found in bounds}
     columns = {} if layout is None else layout.columns
-    for field in schema:
+    for field in schema if part is Part.ROWS else ():
         if field.name in columns:
             check_source(field.name, columns[field.name], field.type)
     groups = [(part,) for r in ranges for part in divide(r, definition.max_records_per_split)]
@@ -85,7 +119,9 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
             leader_epoch=epochs,
             record_format=definition.record_format,
             kafka_columns=columns,
+            part=part,
             schema=schema,
+            whole=taken.pinned.arrow_schema,
             kafka_properties=definition.kafka_properties,
             read_timeout_ms=definition.read_timeout_ms,
             no_progress_timeout_ms=definition.no_progress_timeout_ms,
@@ -94,15 +130,23 @@ def plan_hot(taken: TakenCut, schema: pa.Schema, *, spread: bool) -> tuple[HotSp
     )
 
 
-def plan_cold_splits(taken: TakenCut, columns: Sequence[str]) -> tuple[ColdSplit, ...]:
-    """Return the splits that together read the cut's snapshot.
+def plan_cold_splits(
+    taken: TakenCut, columns: Sequence[str], *, part: Part = Part.ROWS
+) -> tuple[ColdSplit, ...]:
+    """Return the splits that together read the cut's snapshot, which has no dead letters.
 
     Raises:
+        OptionError: A column is not in the answer.
         UnsupportedTableError: The snapshot has equality deletes.
         ColdReadError: A manifest could not be read.
     """
+    if part is Part.DEAD_LETTERS:
+        return ()
+    schema = answer_schema(taken, columns)
+    held = set(taken.pinned.arrow_schema.names)
+    read = tuple(name for name in columns if name in held)
     tasks = plan_cold(taken.pinned, split_bytes=taken.definition.split_bytes)
-    return tuple(ColdSplit(task, tuple(columns), taken.definition.catalog_properties) for task in tasks)
+    return tuple(ColdSplit(task, read, schema, taken.definition.catalog_properties) for task in tasks)
 
 
 def divide(whole: OffsetRange, at_most: int) -> tuple[OffsetRange, ...]:

@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from coldset import read_cold
+from federation.meter import HotMeter
+from federation.parts import Part
 from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit, Split
 from hotset import Deadline, DrainLimits, connect, drain, require_topic_id
 from hotset.decode import RowDecoder
 
-Note = Callable[[int], None]
 Guard = Callable[[], None]
-
-
-def _ignore(_number: int) -> None:
-    """Takes no note."""
 
 
 def _go_on() -> None:
@@ -30,14 +26,13 @@ def _go_on() -> None:
 
 
 def read_split(
-    split: Split, newest_seen: Note = _ignore, *, skipped: Note = _ignore, guard: Guard = _go_on
+    split: Split, meter: HotMeter | None = None, *, guard: Guard = _go_on
 ) -> Iterator[pa.RecordBatch]:
     """Yield a split's rows, all of them, or raise.
 
     Args:
         split: What to read.
-        newest_seen: Told the newest record timestamp of each hot chunk (epoch milliseconds).
-        skipped: Told of each hot chunk how many tombstones were dropped from it.
+        meter: Counts the records of a hot split.
         guard: Called often; what it raises ends the reading.
 
     Raises:
@@ -47,18 +42,35 @@ def read_split(
     """
     if isinstance(split, ColdSplit):
         return _read_cold(split, guard)
-    return _read_hot(split, newest_seen, skipped, guard)
+    return _read_hot(split, HotMeter() if meter is None else meter, guard)
 
 
 def _read_cold(split: ColdSplit, guard: Guard) -> Iterator[pa.RecordBatch]:
     for batch in read_cold(split.task, split.columns, resolve(split.catalog_properties)):
         guard()
-        yield batch
+        yield batch if batch.schema.equals(split.schema) else _widened(batch, split.schema)
 
 
-def _read_hot(split: HotSplit, newest_seen: Note, skipped: Note, guard: Guard) -> Iterator[pa.RecordBatch]:
+def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    present = set(batch.schema.names)
+    arrays = [
+        batch.column(field.name) if field.name in present else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _read_hot(split: HotSplit, meter: HotMeter, guard: Guard) -> Iterator[pa.RecordBatch]:
     client = connect(resolve(split.kafka_properties))
-    decoder = RowDecoder(split.record_format, split.schema, split.kafka_columns, split.topic)
+    reads_letters = split.part is Part.DEAD_LETTERS
+    decoder = RowDecoder(
+        split.record_format,
+        pa.schema([]) if reads_letters else split.schema,
+        split.kafka_columns,
+        split.topic,
+        whole=split.whole,
+        keeps_letters=reads_letters or meter.keeps_letters,
+    )
     deadline = Deadline.after_ms(split.read_timeout_ms)
     batches = drain(
         client,
@@ -73,9 +85,11 @@ def _read_hot(split: HotSplit, newest_seen: Note, skipped: Note, guard: Guard) -
         guard=guard,
     )
     for raw in batches:
-        newest_seen(pc.max(raw.column("timestamp_ms")).as_py())
         decoded = decoder.decode(raw)
-        skipped(decoded.tombstones)
-        yield decoded.rows
+        meter.saw(raw, decoded)
+        if not reads_letters:
+            yield decoded.rows
+        elif decoded.letters is not None and decoded.letters.num_rows:
+            yield decoded.letters.select(split.schema.names)
     # Offsets of a topic that was recreated meanwhile mean other records.
     require_topic_id(client, split.topic, split.topic_id, deadline)

@@ -7,11 +7,24 @@ not hold anything secret, for it goes to whoever asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
+from federation.meter import HotMeter
 from federation.take import TakenCut
+from hotset.decode import BadRecord
+
+# What a receipt says only of an answer whose rows were read.
+COUNTED: Final = (
+    "rows_hot",
+    "rows_cold",
+    "rows_skipped",
+    "records_bad",
+    "first_bad",
+    "newest_record_ms",
+    "newest_age_ms",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,8 @@ class TableReceipt:
         rows_hot, rows_cold: Rows read from each half, before the statement's own
             filters. `rows_cold` counts the snapshot once however often it was scanned.
         rows_skipped: Hot records without a value that were dropped (`tombstones=skip`).
+        records_bad: Hot records that are no rows of the table, and were not an error (`badRecords`).
+        first_bad: The first of these by partition and offset, with the reasons.
         as_of_ms: When the end offsets were asked for (epoch milliseconds, UTC).
         newest_record_ms: Newest timestamp among the hot records, if any.
         boundary: Where the boundary was found and how sure that is; None for a cut
@@ -57,6 +72,8 @@ class TableReceipt:
     rows_hot: int
     rows_cold: int
     rows_skipped: int
+    records_bad: int
+    first_bad: tuple[BadRecord, ...]
     newest_record_ms: int | None
     boundary: Mapping[str, str] | None
     gaps: tuple[tuple[int, int, int], ...]
@@ -82,6 +99,8 @@ class TableReceipt:
             "rows_hot": self.rows_hot,
             "rows_cold": self.rows_cold,
             "rows_skipped": self.rows_skipped,
+            "records_bad": self.records_bad,
+            "first_bad": [asdict(found) for found in self.first_bad],
             "newest_record_ms": self.newest_record_ms,
             "newest_age_ms": self.newest_age_ms,
             "partitions": [
@@ -102,20 +121,21 @@ class TableReceipt:
 
 
 def build_receipt(
-    taken: TakenCut,
-    *,
-    rows_hot: int,
-    rows_cold: int,
-    rows_skipped: int = 0,
-    newest_record_ms: int | None,
-    stages_ms: Mapping[str, float],
+    taken: TakenCut, meter: HotMeter | None = None, *, rows_cold: int = 0, stages_ms: Mapping[str, float]
 ) -> TableReceipt:
     """Return the receipt of one table's part of an answer.
+
+    Args:
+        taken: The cut.
+        meter: What was counted in the hot half; None if it was not read.
+        rows_cold: Rows read from the cold half.
+        stages_ms: Milliseconds per stage of reading.
 
     Raises:
         Nothing of its own.
     """
     cut = taken.cut
+    meter = HotMeter() if meter is None else meter
     return TableReceipt(
         table=cut.table,
         topic=cut.topic,
@@ -133,10 +153,12 @@ def build_receipt(
             )
             for r in cut.ranges
         ),
-        rows_hot=rows_hot,
+        rows_hot=meter.rows,
         rows_cold=rows_cold,
-        rows_skipped=rows_skipped,
-        newest_record_ms=newest_record_ms,
+        rows_skipped=meter.rows_skipped,
+        records_bad=meter.records_bad,
+        first_bad=meter.first_bad,
+        newest_record_ms=meter.newest_record_ms,
         boundary=None
         if taken.committed is None
         else {
@@ -147,6 +169,15 @@ def build_receipt(
         gaps=tuple((gap.partition, gap.start, gap.end) for gap in (*cut.lost, *cut.gaps)),
         stages_ms={"plan": taken.plan_ms, **stages_ms},
     )
+
+
+def render_bad(found: Sequence[BadRecord]) -> list[str]:
+    """Return a line for each bad record.
+
+    Raises:
+        Nothing of its own.
+    """
+    return [f"partition {each.partition} offset {each.offset}: {each.reason}" for each in found]
 
 
 def render_receipt(receipt: TableReceipt) -> str:
@@ -168,6 +199,9 @@ def render_receipt(receipt: TableReceipt) -> str:
         lines.append(f"  boundary: {receipt.boundary['provenance']} ({receipt.boundary['confidence']})")
     if receipt.rows_skipped:
         lines.append(f"  skipped: {receipt.rows_skipped} hot records without a value")
+    if receipt.records_bad:
+        lines.append(f"  bad: {receipt.records_bad} hot records are no rows of the table")
+        lines.extend(f"    {line}" for line in render_bad(receipt.first_bad))
     lines.extend(f"  gap accepted: partition {p} [{start}, {end})" for p, start, end in receipt.gaps)
     stages = ", ".join(f"{stage} {ms:.1f}" for stage, ms in receipt.stages_ms.items())
     lines.append(f"  milliseconds: {stages}")

@@ -21,6 +21,7 @@ from pyspark.sql.types import StructType
 from federation.config import load_config
 from federation.definition import list_of, merge_options
 from federation.errors import OptionError
+from federation.parts import split_name
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
 from federation.read import read_split
 from federation.spark_worker import guard_archive_caches
@@ -52,13 +53,14 @@ class KafkaIcebergDataSource(DataSource):
         name = given.pop("path", None)
         if name is None:
             raise OptionError("no table is named; call load('namespace.table')", option="path")
-        merged = merge_options(name, given, load_config().options_of(name))
+        table, part = split_name(name)
+        merged = merge_options(table, given, load_config().options_of(table))
         taken = take_cut(merged)
-        self._schema = answer_schema(taken, list_of(merged, "columns"))
+        self._schema = answer_schema(taken, list_of(merged, "columns"), part=part)
         # Hot splits first: the freshest rows, and what a LIMIT should see.
         self._splits: tuple[Split, ...] = (
-            *plan_hot(taken, self._schema, spread=True),
-            *plan_cold_splits(taken, self._schema.names),
+            *plan_hot(taken, self._schema, spread=True, part=part),
+            *plan_cold_splits(taken, self._schema.names, part=part),
         )
         self._has_one_cut = "cut" in merged
 

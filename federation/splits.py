@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from coldset import ColdTask
+from federation.parts import Part
 from hotset.decode import RecordFormat
 from hotset.decode.position import Source
 from hotset.offsets import Isolation, OffsetRange
@@ -22,7 +23,9 @@ class HotSplit:
     """Ranges of a topic, at most one per partition, to be read as rows.
 
     Invariant: no range is empty. `kafka_columns` has what fills the columns that
-    hold coordinates of records, for all such columns of the table.
+    hold coordinates of records, for all such columns of the table; `whole` has all
+    columns of the table, by which records are judged. `schema` is what is wanted
+    of `part`.
     """
 
     table: str
@@ -33,7 +36,9 @@ class HotSplit:
     leader_epoch: Mapping[int, int]
     record_format: RecordFormat
     kafka_columns: Mapping[str, Source]
+    part: Part
     schema: pa.Schema = field(repr=False)
+    whole: pa.Schema = field(repr=False)
     kafka_properties: Mapping[str, str] = field(repr=False)
     read_timeout_ms: int
     no_progress_timeout_ms: int
@@ -41,10 +46,14 @@ class HotSplit:
 
 @dataclass(frozen=True, slots=True)
 class ColdSplit:
-    """Data files of a snapshot, to be read as rows of the given columns."""
+    """Data files of a snapshot, to be read as rows of the answer's schema.
+
+    Invariant: `columns` are those of the schema that the table has; the others are null.
+    """
 
     task: ColdTask
     columns: tuple[str, ...]
+    schema: pa.Schema = field(repr=False)
     catalog_properties: Mapping[str, str] = field(repr=False)
 
 
@@ -57,6 +66,8 @@ def select_columns(split: Split, columns: Sequence[str]) -> Split:
     Raises:
         KeyError: The split does not read such a column.
     """
+    schema = pa.schema([split.schema.field(name) for name in columns])
     if isinstance(split, ColdSplit):
-        return replace(split, columns=tuple(columns))
-    return replace(split, schema=pa.schema([split.schema.field(name) for name in columns]))
+        held = set(split.columns)
+        return replace(split, columns=tuple(name for name in columns if name in held), schema=schema)
+    return replace(split, schema=schema)

@@ -15,6 +15,8 @@ import pyarrow as pa
 from federation.config import Config, load_config
 from federation.cut import Cut
 from federation.definition import list_of, merge_options
+from federation.meter import HotMeter
+from federation.parts import Part, split_name
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
 from federation.read import read_split
 from federation.receipt import TableReceipt, build_receipt
@@ -30,6 +32,7 @@ class FederatedTable:
 
     name: str
     options: Mapping[str, str] = field(repr=False)
+    part: Part = Part.ROWS
 
     def cut(self) -> Cut:
         """Take the cut of this moment.
@@ -51,8 +54,8 @@ class FederatedTable:
             CutTokenError: The cut is of another table.
         """
         taken = take_cut(self.options) if cut is None else resume_cut(self.options, cut)
-        schema = answer_schema(taken, columns if columns is not None else list_of(self.options, "columns"))
-        return Scan(taken, schema)
+        wanted = columns if columns is not None else list_of(self.options, "columns")
+        return Scan(taken, answer_schema(taken, wanted, part=self.part), self.part)
 
 
 class Scan:
@@ -61,9 +64,10 @@ class Scan:
     `receipt` describes the last complete reading.
     """
 
-    def __init__(self, taken: TakenCut, schema: pa.Schema) -> None:
+    def __init__(self, taken: TakenCut, schema: pa.Schema, part: Part = Part.ROWS) -> None:
         self.taken = taken
         self.schema = schema
+        self.part = part
         self._receipt: TableReceipt | None = None
 
     @property
@@ -92,24 +96,15 @@ class Scan:
         meter = HotMeter()
         began_s = time.monotonic()
         rows_cold = 0
-        for cold in plan_cold_splits(self.taken, self.schema.names):
+        for cold in plan_cold_splits(self.taken, self.schema.names, part=self.part):
             for batch in read_split(cold):
                 rows_cold += batch.num_rows
                 yield batch
         cold_s = time.monotonic()
-        for hot in plan_hot(self.taken, self.schema, spread=False):
-            for batch in read_split(hot, meter.saw, skipped=meter.skip):
-                meter.rows += batch.num_rows
-                yield batch
+        for hot in plan_hot(self.taken, self.schema, spread=False, part=self.part):
+            yield from read_split(hot, meter)
         stages = {"cold": (cold_s - began_s) * 1000, "hot": (time.monotonic() - cold_s) * 1000}
-        self._receipt = build_receipt(
-            self.taken,
-            rows_hot=meter.rows,
-            rows_cold=rows_cold,
-            rows_skipped=meter.rows_skipped,
-            newest_record_ms=meter.newest_record_ms,
-            stages_ms=stages,
-        )
+        self._receipt = build_receipt(self.taken, meter, rows_cold=rows_cold, stages_ms=stages)
 
     def to_arrow(self) -> pa.Table:
         """Return all rows as one Arrow table.
@@ -120,39 +115,14 @@ class Scan:
         return pa.Table.from_batches(list(self.batches()), schema=self.schema)
 
 
-@dataclass(slots=True)
-class HotMeter:
-    """Counts made while the hot half is read."""
-
-    rows: int = 0
-    rows_skipped: int = 0
-    newest_record_ms: int | None = None
-
-    def saw(self, timestamp_ms: int) -> None:
-        """Take note of a chunk's newest timestamp (epoch milliseconds).
-
-        Raises:
-            Nothing of its own.
-        """
-        if self.newest_record_ms is None or timestamp_ms > self.newest_record_ms:
-            self.newest_record_ms = timestamp_ms
-
-    def skip(self, count: int) -> None:
-        """Take note of tombstones that were dropped.
-
-        Raises:
-            Nothing of its own.
-        """
-        self.rows_skipped += count
-
-
 def open_table(
     name: str, options: Mapping[str, str] | None = None, *, config: Config | None = None
 ) -> FederatedTable:
     """Open a table by its Iceberg name; nothing is read yet.
 
     Args:
-        name: Namespace and name, joined by a dot.
+        name: Namespace and name, joined by a dot; with `$dead_letters` for the records of
+            its topic that are no rows of it.
         options: Read options; see OPTIONS.md. They win over the file's.
         config: The configuration file; `load_config()` if None.
 
@@ -160,4 +130,5 @@ def open_table(
         OptionError: An option is unknown, malformed or holds a bare secret.
     """
     file = load_config() if config is None else config
-    return FederatedTable(name, merge_options(name, options or {}, file.options_of(name)))
+    table, part = split_name(name)
+    return FederatedTable(name, merge_options(table, options or {}, file.options_of(table)), part)

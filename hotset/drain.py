@@ -45,10 +45,11 @@ RAW_SCHEMA: Final = pa.schema(
 )
 _KEY: Final = (pa.field("key", pa.binary()),)
 _HEADER: Final = pa.struct([pa.field("key", pa.string(), nullable=False), ("value", pa.binary())])
+HEADERS_TYPE: Final = pa.list_(pa.field("element", _HEADER, nullable=False))
 _HEADERS: Final = (
     # As the protocol numbers them: 0 for the producer's time, 1 for the broker's.
     pa.field("timestamp_type", pa.int32()),
-    pa.field("headers", pa.list_(pa.field("element", _HEADER, nullable=False)), nullable=False),
+    pa.field("headers", HEADERS_TYPE, nullable=False),
 )
 KEYED_SCHEMA: Final = pa.schema([*RAW_SCHEMA, *_KEY])
 
@@ -110,7 +111,7 @@ class _Columns:
             fields.extend(_KEY)
         if self.has_headers:
             arrays.append(pa.array(self.timestamp_type, pa.int32()))
-            arrays.append(pa.array(self.headers, _HEADERS[1].type))
+            arrays.append(pa.array(self.headers, HEADERS_TYPE))
             fields.extend(_HEADERS)
         self.__init__(self.has_keys, self.has_headers)  # type: ignore[misc]
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

@@ -181,7 +181,7 @@ def _cut(parsed: argparse.Namespace) -> int:
 
     taken = take_cut(_options_of(parsed))
     if parsed.json:
-        receipt = build_receipt(taken, rows_hot=0, rows_cold=0, newest_record_ms=None, stages_ms={}).to_dict()
+        receipt = build_receipt(taken, stages_ms={}).to_dict()
         looked = list(taken.committed.looked) if taken.committed else []
         print(json.dumps(receipt | ({"looked": looked} if parsed.explain else {})))
     else:
@@ -202,6 +202,7 @@ def _doctor(parsed: argparse.Namespace) -> int:
 
 
 def _freeze(parsed: argparse.Namespace) -> int:
+    from federation.receipt import render_bad
     from pipeline import FencedError, freeze_once
     from pipeline.session import open_session
 
@@ -219,6 +220,9 @@ def _freeze(parsed: argparse.Namespace) -> int:
                     f"{done.elapsed_ms:.0f} ms",
                     flush=True,
                 )
+                if done.bad.records:
+                    print(f"  bad: {done.bad.records} records are no rows and were left out", flush=True)
+                    print("\n".join(f"    {line}" for line in render_bad(done.bad.first)), flush=True)
             except (FencedError, *ROOTS) as exc:
                 # What may go away by itself is tried again; what may not ends the job.
                 if every_s is None or exc.kind != "external":

@@ -13,10 +13,10 @@ import contextlib
 import logging
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -30,6 +30,7 @@ from coldset import (
 )
 from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_boundary
 from federation.cut import Cut
+from federation.meter import NAMED, HotMeter
 from federation.options import value_of
 from federation.plan import answer_schema, plan_hot
 from federation.read import read_split
@@ -37,10 +38,22 @@ from federation.secrets import resolve
 from federation.splits import HotSplit
 from federation.take import TakenCut, take_cut
 from hotset import connect
+from hotset.decode import BadRecord, BadRecords
 from hotset.errors import HotsetError
 from pipeline.errors import FencedError, FreezeOptionError
 
+# In the summary of each snapshot that a freeze makes: how many records of its cut it left out.
+BAD_PROPERTY: Final = "kafkaiceberg.records-bad"
+
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Records that are no rows: how many, and the first of them."""
+
+    records: int = 0
+    first: tuple[BadRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +64,7 @@ class FreezeResult:
         table: The table.
         snapshot_id: The new snapshot, or None if there was nothing to freeze.
         rows: Records that became part of the table.
+        bad: Records of the cut that are no rows and were left out for good (`badRecords=skip`).
         files: Data files written.
         cut: The cut that was frozen; its ends are the new boundary.
         elapsed_ms: How long it took.
@@ -62,6 +76,7 @@ class FreezeResult:
     files: int
     cut: Cut
     elapsed_ms: float
+    bad: LeftOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +86,7 @@ class Staged:
     taken: TakenCut
     files: tuple[Any, ...]
     rows: int
+    bad: LeftOut = LeftOut()
 
 
 def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult:
@@ -82,7 +98,7 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
 
     Raises:
         FencedError: Another commit moved the boundary; nothing of this one is in the table.
-        FreezeOptionError: The options pin a snapshot, branch, tag or cut.
+        FreezeOptionError: The options pin a snapshot, branch, tag or cut, or keep bad records elsewhere.
         CommitStateUnknownError: The catalog did not say whether the commit landed.
         CutError, HotsetError, ColdsetError: No exact cut, or a record could not be read.
     """
@@ -99,13 +115,20 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
     if taken.cut.topic is None:
         raise FreezeOptionError(f"table {taken.cut.table!r} is plain (read=cold): there is nothing to freeze")
     _require_own_boundary(taken)
+    _require_policy(taken)
     # Offsets without visible records still move the boundary, or they would be read for ever.
     if taken.cut.hot_span == 0 and not taken.cut.gaps:
-        return FreezeResult(taken.cut.table, None, 0, 0, taken.cut, _since_ms(began_s))
+        return FreezeResult(taken.cut.table, None, 0, 0, taken.cut, _since_ms(began_s), LeftOut())
     staged = stage(spark, taken)
     snapshot_id = commit(staged)
     result = FreezeResult(
-        taken.cut.table, snapshot_id, staged.rows, len(staged.files), taken.cut, _since_ms(began_s)
+        taken.cut.table,
+        snapshot_id,
+        staged.rows,
+        len(staged.files),
+        taken.cut,
+        _since_ms(began_s),
+        staged.bad,
     )
     _log.info("froze %d rows of %s into snapshot %s", result.rows, result.table, snapshot_id)
     return result
@@ -118,6 +141,17 @@ def _require_own_boundary(taken: TakenCut) -> None:
             f"table {taken.cut.table!r} is filled by another writer ({found.provenance}), and two "
             "writers would put "
             "records into it twice; stop that one, and declare where it ended with boundary=declared",
+            table=taken.cut.table,
+        )
+
+
+def _require_policy(taken: TakenCut) -> None:
+    policy = taken.definition.record_format.bad_records
+    if policy in (BadRecords.NULL, BadRecords.DEAD_LETTER):
+        raise FreezeOptionError(
+            f"bad records of table {taken.cut.table!r} are shown beside its rows (badRecords={policy}), and "
+            "once frozen there is no place for them, so later answers would lose them; freeze with "
+            "badRecords=fail, or with badRecords=skip to leave them out for good",
             table=taken.cut.table,
         )
 
@@ -135,12 +169,13 @@ def stage(spark: SparkSession, taken: TakenCut) -> Staged:
     metadata, properties = taken.pinned.layout, taken.definition.catalog_properties
     write = partial(_write_split, metadata, properties)
     outcomes = spark.sparkContext.parallelize(splits, len(splits)).flatMap(write).collect()
-    files = tuple(found for found in outcomes if not isinstance(found, Exception))
+    files = tuple(found for found in outcomes if not isinstance(found, Exception | HotMeter))
+    bad = _left_out([found for found in outcomes if isinstance(found, HotMeter)])
     for found in outcomes:
         if isinstance(found, Exception):
             _delete(metadata, files, resolve(properties))
             raise found
-    return Staged(taken, files, sum(file.record_count for file in files))
+    return Staged(taken, files, sum(file.record_count for file in files), bad)
 
 
 def commit(staged: Staged) -> int:
@@ -157,11 +192,12 @@ def commit(staged: Staged) -> int:
     cut, definition = staged.taken.cut, staged.taken.definition
     properties = resolve(definition.catalog_properties)
     catalog = open_catalog(definition.catalog_name, properties)
+    left_out = {BAD_PROPERTY: str(staged.bad.records)} if staged.bad.records else {}
     return commit_append(
         catalog,
         cut.table,
         staged.files,
-        {PROPERTY: new_boundary(staged.taken)},
+        {PROPERTY: new_boundary(staged.taken)} | left_out,
         commit_id=str(uuid.uuid4()),
         pin_tag=PIN_TAG,
         fence=partial(require_boundary, staged.taken),
@@ -219,8 +255,9 @@ def require_boundary(taken: TakenCut, pinned: PinnedTable) -> None:
 
 
 def _write_split(metadata: Any, catalog_properties: Mapping[str, str], split: HotSplit) -> Iterator[Any]:
+    meter = HotMeter()
     try:
-        batches = list(read_split(split))
+        batches = list(read_split(split, meter))
     except HotsetError as exc:
         if exc.retriable:
             raise  # Spark tries the task again
@@ -229,6 +266,12 @@ def _write_split(metadata: Any, catalog_properties: Mapping[str, str], split: Ho
     rows = pa.Table.from_batches(batches, schema=split.schema)
     if rows.num_rows:
         yield from write_files(metadata, rows, resolve(catalog_properties))
+    yield meter
+
+
+def _left_out(meters: Sequence[HotMeter]) -> LeftOut:
+    first = sorted(found for meter in meters for found in meter.first_bad)
+    return LeftOut(sum(meter.records_bad for meter in meters), tuple(first[:NAMED]))
 
 
 def _delete(metadata: Any, files: tuple[Any, ...], properties: Mapping[str, str]) -> None:

@@ -22,7 +22,9 @@ from federation.config import Config
 from federation.definition import merge_options
 from federation.engine import Answer, run_query
 from federation.options import value_of
-from federation.receipt import build_receipt
+from federation.parts import split_name
+from federation.plan import answer_schema
+from federation.receipt import COUNTED, build_receipt
 from federation.take import take_cut
 from sql_gateway.errors import (
     BadRequestError,
@@ -109,10 +111,11 @@ def _add_tables(app: Flask, tables: Mapping[str, Mapping[str, str]]) -> None:
 
     @app.get("/v1/tables/<name>")
     def show_table(name: str) -> Response:
-        taken = take_cut(options(name))
+        table, part = split_name(name)
+        taken = take_cut(options(table))
         columns = [
             {"name": field.name, "type": str(field.type), "nullable": field.nullable}
-            for field in taken.pinned.arrow_schema
+            for field in answer_schema(taken, part=part)
         ]
         return jsonify(
             name=name,
@@ -125,8 +128,8 @@ def _add_tables(app: Flask, tables: Mapping[str, Mapping[str, str]]) -> None:
     @app.get("/v1/tables/<name>/freshness")
     def show_freshness(name: str) -> Response:
         taken = take_cut(options(name))
-        receipt = build_receipt(taken, rows_hot=0, rows_cold=0, newest_record_ms=None, stages_ms={}).to_dict()
-        for unread in ("rows_hot", "rows_cold", "rows_skipped", "newest_record_ms", "newest_age_ms"):
+        receipt = build_receipt(taken, stages_ms={}).to_dict()
+        for unread in COUNTED:
             del receipt[unread]
         return jsonify({**receipt, "hot_span": taken.cut.hot_span})
 

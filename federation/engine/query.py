@@ -26,8 +26,10 @@ from federation.errors import (
     ResultTooLargeError,
     SqlError,
 )
+from federation.parts import Part, split_name
 from federation.receipt import TableReceipt
 from federation.take import take_cut
+from hotset.decode import LETTERS
 
 _BATCH_ROWS: Final = 16384
 
@@ -105,10 +107,15 @@ def run_query(
     began_s = time.monotonic()
     clock = StatementClock(limits.timeout_ms, is_abandoned)
     statement = parse_statement(sql, tables)
-    # One cut per table, however often the statement names it.
+    # One cut per table, however often the statement names it, or a part of it.
+    parts = [split_name(name) for name in statement.tables]
     streams = {
-        name: TableStreams(take_cut(tables[name], within_ms=clock.remaining_ms), clock.require_going_on)
-        for name in statement.tables
+        table: TableStreams(
+            take_cut(tables[table], within_ms=clock.remaining_ms),
+            clock.require_going_on,
+            {part for each, part in parts if each == table},
+        )
+        for table in dict.fromkeys(table for table, _ in parts)
     }
     planned_s = time.monotonic()
     cursor = open_cursor()
@@ -159,6 +166,10 @@ class _Execution:
             raise self._translate(exc) from exc
 
     def _create_view(self, name: str, streams: TableStreams) -> None:
+        for part in streams.parts - {Part.ROWS}:
+            self._cursor.register(part.of(name), streams.letters())
+        if Part.ROWS not in streams.parts:
+            return
         cold, hot = f"{name} (cold)", f"{name} (hot)"
         self._cursor.register(cold, streams.cold())
         self._cursor.register(hot, streams.hot())
@@ -171,8 +182,9 @@ class _Execution:
         # The plan of this very statement tells which columns its scans look at.
         row = self._cursor.execute(f"EXPLAIN (FORMAT JSON) {self._statement.sql}").fetchall()[0]
         tables = list(self._streams.values())
-        chosen = choose_columns(row[1], [streams.schema.names for streams in tables])
-        for streams, columns in zip(tables, chosen, strict=True):
+        letters = [LETTERS.names for streams in tables if Part.DEAD_LETTERS in streams.parts]
+        chosen = choose_columns(row[1], [*(streams.schema.names for streams in tables), *letters])
+        for streams, columns in zip(tables, chosen[: len(tables)], strict=True):
             # Rows without any column cannot be counted, so one is always read.
             streams.columns = columns or streams.columns[:1]
 

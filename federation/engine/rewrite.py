@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from federation.errors import SqlError, StatementRefusedError
+from federation.parts import Part
 
 # Functions in FROM that make rows out of nothing but their arguments.
 _TABLE_FUNCTIONS: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
@@ -36,10 +37,11 @@ def rewrite_tables(tree: dict[str, Any], tables: Collection[str]) -> set[str]:
 
     Args:
         tree: What `json_serialize_sql` answers; changed in place.
-        tables: Names of the registered tables, `namespace.name`.
+        tables: Names of the registered tables, `namespace.name`; each may be followed by
+            the name of a part.
 
     Returns:
-        The registered tables that the tree reads.
+        The registered tables and parts of them that the tree reads.
 
     Raises:
         SqlError: A table is not registered, or a name is ambiguous.
@@ -56,9 +58,11 @@ class _Rewriter:
     def __init__(self, tables: Collection[str]) -> None:
         # The tables that are read, each with its node.
         self.references: list[tuple[str, dict[str, Any]]] = []
-        self._by_name = {name.lower(): name for name in tables}
+        self._tables = sorted(tables)
+        named = [part.of(table) for part in Part for table in tables]
+        self._by_name = {name.lower(): name for name in named}
         self._by_last: dict[str, list[str]] = {}
-        for name in tables:
+        for name in named:
             self._by_last.setdefault(_last(name), []).append(name)
 
     def visit(self, tree: dict[str, Any]) -> None:
@@ -111,7 +115,7 @@ class _Rewriter:
             return candidates[0]
         if candidates:
             raise SqlError(f"table name {written!r} is ambiguous: {', '.join(sorted(candidates))}")
-        known = ", ".join(sorted(self._by_name.values())) or "none"
+        known = ", ".join(self._tables) or "none"
         raise SqlError(f"there is no table {written!r}; registered tables: {known}", table=written)
 
     def _clashing(self, tree: dict[str, Any], unaliased: set[str], others: set[str]) -> set[str]:

@@ -33,7 +33,7 @@ class Statement:
 
     Attributes:
         sql: The statement over the engine's views.
-        tables: Names of the registered tables it reads.
+        tables: Names of the registered tables it reads, and of parts of them.
         is_explain: Whether it asks for the plan only.
     """
 

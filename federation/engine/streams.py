@@ -10,27 +10,34 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from federation.meter import HotMeter
+from federation.parts import Part
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
 from federation.read import Guard, read_split
 from federation.receipt import TableReceipt, build_receipt
-from federation.table import HotMeter
 from federation.take import TakenCut
+from hotset.decode import LETTERS
 
 
 class TableStreams:
-    """The two halves of one table at one cut, for one statement.
+    """The two halves of one table at one cut, and its dead letters, for one statement.
 
     `columns` is set once, after planning and before the first row is read: the
     other columns of the stream are null and the plan does not look at them.
     """
 
-    def __init__(self, taken: TakenCut, guard: Guard) -> None:
+    def __init__(
+        self, taken: TakenCut, guard: Guard, parts: Collection[Part] = frozenset({Part.ROWS})
+    ) -> None:
         self.taken = taken
+        self.parts = frozenset(parts)
+        for part in self.parts:
+            answer_schema(taken, part=part)
         found = answer_schema(taken)
         # Nullable, because a column that the plan does not look at is null, even a required one.
         self.schema = pa.schema([pa.field(field.name, field.type, nullable=True) for field in found])
@@ -39,7 +46,7 @@ class TableStreams:
         self._guard = guard
         self._hot: pa.Table | None = None
         self._hot_lock = threading.Lock()
-        self._meter = HotMeter()
+        self._meter = HotMeter(keeps_letters=Part.DEAD_LETTERS in self.parts)
         self._rows_cold = 0
         self._stages_ms = {"cold": 0.0, "hot": 0.0}
 
@@ -51,20 +58,17 @@ class TableStreams:
         """Return the hot half as something DuckDB can scan any number of times."""
         return Stream(self.schema, self._hot_batches)
 
+    def letters(self) -> Stream:
+        """Return the dead letters of the hot half in the same way."""
+        return Stream(LETTERS, self._letter_batches)
+
     def receipt(self) -> TableReceipt:
         """Return the receipt of what was read.
 
         Raises:
             Nothing of its own.
         """
-        return build_receipt(
-            self.taken,
-            rows_hot=self._meter.rows,
-            rows_cold=self._rows_cold,
-            rows_skipped=self._meter.rows_skipped,
-            newest_record_ms=self._meter.newest_record_ms,
-            stages_ms=self._stages_ms,
-        )
+        return build_receipt(self.taken, self._meter, rows_cold=self._rows_cold, stages_ms=self._stages_ms)
 
     def _cold_batches(self) -> Iterator[pa.RecordBatch]:
         rows = 0
@@ -79,19 +83,24 @@ class TableStreams:
                     began_s = time.monotonic()
 
     def _hot_batches(self) -> Iterator[pa.RecordBatch]:
+        yield from (widen(batch, self.schema) for batch in self._hot_rows().to_batches())
+
+    def _letter_batches(self) -> Iterator[pa.RecordBatch]:
+        self._hot_rows()
+        yield from self._meter.letters
+
+    def _hot_rows(self) -> pa.Table:
         with _Keeping(self), self._hot_lock:
             if self._hot is None:
                 self._hot = self._read_hot()
-        yield from (widen(batch, self.schema) for batch in self._hot.to_batches())
+        return self._hot
 
     def _read_hot(self) -> pa.Table:
         began_s = time.monotonic()
         wanted = answer_schema(self.taken, self.columns)
-        batches = []
+        batches: list[pa.RecordBatch] = []
         for split in plan_hot(self.taken, wanted, spread=False):
-            for batch in read_split(split, self._meter.saw, skipped=self._meter.skip, guard=self._guard):
-                self._meter.rows += batch.num_rows
-                batches.append(batch)
+            batches.extend(read_split(split, self._meter, guard=self._guard))
         self._stages_ms["hot"] = (time.monotonic() - began_s) * 1000
         return pa.Table.from_batches(batches, schema=wanted)
 

@@ -5,12 +5,17 @@ are wanted, and flags what does not fit; `rows` turns that into rows of a table.
 Nothing here must know where the schema came from.
 """
 
+from hotset.decode.bad_records import LETTERS, MARKS, BadRecord, BadRecords
 from hotset.decode.decoded import Decoded, Decoder, Fault
 from hotset.decode.formats import FORMATS, RecordFormat, decoder_for
 from hotset.decode.rows import DecodedRows, RowDecoder
 
 __all__ = [
     "FORMATS",
+    "LETTERS",
+    "MARKS",
+    "BadRecord",
+    "BadRecords",
     "Decoded",
     "DecodedRows",
     "Decoder",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from hotset.decode.bad_records import BadRecords
 from hotset.decode.decoded import Decoder
 from hotset.decode.json import decode_json
 from hotset.errors import UnsupportedFormatError
@@ -22,10 +23,12 @@ class RecordFormat:
     Attributes:
         value: Format of record values, one of `FORMATS`.
         skips_tombstones: Whether records without a value are dropped.
+        bad_records: What becomes of records that are no rows.
     """
 
     value: str = "json"
     skips_tombstones: bool = False
+    bad_records: BadRecords = BadRecords.FAIL
 
 
 _MAKERS: Final[Mapping[str, Callable[[RecordFormat], Decoder]]] = {"json": lambda _format: decode_json}

@@ -7,13 +7,21 @@ them. It must not know formats or where the schema came from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hotset.decode.bad_records import (
+    ERROR_COLUMN,
+    POSITION_COLUMNS,
+    BadRecord,
+    BadRecords,
+    bad_records,
+    letters_of,
+)
 from hotset.decode.decoded import Decoded, Decoder, Fault, select_rows
 from hotset.decode.formats import RecordFormat, decoder_for
 from hotset.decode.position import Source, fields_of, position_column
@@ -26,40 +34,67 @@ _TOMBSTONE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DecodedRows:
-    """Rows of the table, and how many records of the raw batch are not among them.
+    """Rows of the table, and what of the raw batch is not among them.
 
     Attributes:
-        rows: One row per record that is one, in order.
+        rows: One row per record that is one, in order; under `BadRecords.NULL` one per record.
         tombstones: Records without a value that were dropped.
+        bad: Records that are no rows of the table, in order.
+        letters: The same as `LETTERS`, if they were asked for.
     """
 
     rows: pa.RecordBatch = field(repr=False)
     tombstones: int
+    bad: tuple[BadRecord, ...] = ()
+    letters: pa.RecordBatch | None = field(default=None, repr=False)
 
 
 class RowDecoder:
-    """Turns raw batches of one topic into rows of one schema."""
+    """Turns raw batches of one topic into rows of one schema.
+
+    Args:
+        record_format: How records are encoded, and what becomes of bad ones.
+        schema: The columns wanted.
+        kafka_columns: What fills columns that hold coordinates of records.
+        topic: The topic's name.
+        whole: All columns of the table, by which records are judged unless bad ones are
+            errors; `schema` if None.
+        keeps_letters: Whether bad records are wanted as `LETTERS`.
+    """
 
     def __init__(
-        self, record_format: RecordFormat, schema: pa.Schema, kafka_columns: Mapping[str, Source], topic: str
+        self,
+        record_format: RecordFormat,
+        schema: pa.Schema,
+        kafka_columns: Mapping[str, Source],
+        topic: str,
+        *,
+        whole: pa.Schema | None = None,
+        keeps_letters: bool = False,
     ) -> None:
         self._format = record_format
+        self._policy = record_format.bad_records
         self._schema = schema
-        self._kafka_columns = {name: source for name, source in kafka_columns.items() if name in schema.names}
-        self._values = pa.schema([f for f in schema if f.name not in self._kafka_columns])
+        marks = POSITION_COLUMNS if self._policy is BadRecords.NULL else {}
+        filled: dict[str, Source] = {**kafka_columns, **marks}
+        self._kafka_columns = {name: source for name, source in filled.items() if name in schema.names}
+        judged = schema if whole is None or self._policy is BadRecords.FAIL else whole
+        besides = {*filled, ERROR_COLUMN} if marks else filled.keys()
+        self._judged = pa.schema([f for f in judged if f.name not in besides])
         self._topic = topic
+        self._keeps_letters = keeps_letters
         self._decode: Decoder = decoder_for(record_format)
         self._told: set[str] = set().union(*map(fields_of, self._kafka_columns.values()))
 
     @property
     def needs_keys(self) -> bool:
         """Whether the raw batches must have the records' keys."""
-        return "key" in self._told
+        return self._keeps_letters or "key" in self._told
 
     @property
     def needs_headers(self) -> bool:
         """Whether the raw batches must have headers and timestamp types."""
-        return not self._told.isdisjoint(("headers", "timestamp_type"))
+        return self._keeps_letters or not self._told.isdisjoint(("headers", "timestamp_type"))
 
     @property
     def record_format(self) -> RecordFormat:
@@ -68,18 +103,19 @@ class RowDecoder:
 
     @property
     def values(self) -> pa.Schema:
-        """The columns that record values tell."""
-        return self._values
+        """The columns that record values tell and that have to be decoded, to fill rows or to judge them."""
+        return self._judged
 
     def decode(self, raw: pa.RecordBatch) -> DecodedRows:
         """Return the rows of a raw batch.
 
         Raises:
-            DecodeError: A record is not a row of the table; names partition, offset and reason.
+            DecodeError: A record is not a row of the table, and that is an error; names
+                partition, offset and reason. A tombstone always is one unless skipped.
             HotsetError: What decoding needs could not be had.
         """
         raw, _, tombstones = self._without_tombstones(raw)
-        decoded = self._decode(raw.column("value"), self._values)
+        decoded = self._decode(raw.column("value"), self._judged)
         return self._judge(raw, decoded, tombstones)
 
     def judge(self, raw: pa.RecordBatch, decoded: Decoded) -> DecodedRows:
@@ -90,15 +126,25 @@ class RowDecoder:
             decoded: What a decoder made of `values`, one row for each record.
 
         Raises:
-            DecodeError: A record is not a row of the table; names partition, offset and reason.
+            DecodeError: As `decode`.
         """
         raw, kept, tombstones = self._without_tombstones(raw)
         return self._judge(raw, decoded if kept is None else select_rows(decoded, kept), tombstones)
 
     def _judge(self, raw: pa.RecordBatch, decoded: Decoded, tombstones: int) -> DecodedRows:
-        for fault in self._faults(raw, decoded):
-            raise self._error(raw, fault)
-        return DecodedRows(self._with_coordinates(raw, decoded.rows), tombstones)
+        faults = self._faults(raw, decoded)
+        for fault in faults:
+            if self._policy is BadRecords.FAIL or fault.reason is _TOMBSTONE:
+                raise self._error(raw, fault)
+        letters = letters_of(raw, faults, self._topic) if self._keeps_letters else None
+        bad = bad_records(raw, faults)
+        rows = decoded.rows
+        if faults and self._policy is BadRecords.NULL:
+            rows = _blank(rows, faults)
+        elif faults:
+            is_row = pc.invert(_is_bad(faults, raw.num_rows))
+            raw, rows, faults = raw.filter(is_row), rows.filter(is_row), []
+        return DecodedRows(self._arranged(raw, rows, faults), tombstones, bad, letters)
 
     def _without_tombstones(self, raw: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.BooleanArray | None, int]:
         values = raw.column("value")
@@ -111,7 +157,7 @@ class RowDecoder:
         found = {fault.row: fault for fault in decoded.faults}
         for row in _rows_where(raw.column("value").is_null()):
             found.setdefault(row, Fault(row, _TOMBSTONE))
-        for column in self._values:
+        for column in self._judged:
             if column.nullable:
                 continue
             for row in _rows_where(decoded.rows.column(column.name).is_null()):
@@ -120,29 +166,56 @@ class RowDecoder:
         return [found[row] for row in sorted(found)]
 
     def _error(self, raw: pa.RecordBatch, fault: Fault) -> DecodeError:
-        partition = raw.column("partition")[fault.row].as_py()
-        offset = raw.column("offset")[fault.row].as_py()
+        [place] = bad_records(raw, [fault])
         return DecodeError(
-            f"the record at topic {self._topic!r} partition {partition} offset {offset} is not a row of "
-            f"the table: {fault.reason}; correct the producer, or move the table's start past the record",
+            f"the record at topic {self._topic!r} partition {place.partition} offset {place.offset} is not a "
+            f"row of the table: {fault.reason}; correct the producer, move the table's start past the "
+            "record, or say with badRecords what becomes of such records",
             topic=self._topic,
-            partition=partition,
-            offset=offset,
+            partition=place.partition,
+            offset=place.offset,
             reason=fault.reason,
         )
 
-    def _with_coordinates(self, raw: pa.RecordBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
-        if not self._kafka_columns:
+    def _arranged(self, raw: pa.RecordBatch, rows: pa.RecordBatch, faults: Sequence[Fault]) -> pa.RecordBatch:
+        if rows.schema.equals(self._schema):
             return rows
-        arrays = [
-            position_column(raw, self._kafka_columns[column.name], column.type, topic=self._topic)
-            if column.name in self._kafka_columns
-            else rows.column(column.name)
-            for column in self._schema
-        ]
+        if not self._schema.names:
+            return rows.select([])
+        arrays = []
+        for column in self._schema:
+            if column.name in self._kafka_columns:
+                source = self._kafka_columns[column.name]
+                arrays.append(position_column(raw, source, column.type, topic=self._topic))
+            elif column.name == ERROR_COLUMN and self._policy is BadRecords.NULL:
+                arrays.append(_reasons(faults, raw.num_rows))
+            else:
+                arrays.append(rows.column(column.name))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
 def _rows_where(found: pa.BooleanArray) -> list[int]:
     rows: list[int] = pc.indices_nonzero(found).to_pylist() if found.true_count else []
     return rows
+
+
+def _is_bad(faults: Sequence[Fault], rows: int) -> pa.BooleanArray:
+    found = [False] * rows
+    for fault in faults:
+        found[fault.row] = True
+    return pa.array(found)
+
+
+def _blank(rows: pa.RecordBatch, faults: Sequence[Fault]) -> pa.RecordBatch:
+    # A decoder has done so already, but for what only lacks a required column.
+    if not rows.num_columns:
+        return rows
+    kept = pc.if_else(_is_bad(faults, rows.num_rows), None, pa.array(range(rows.num_rows)))
+    return rows.take(kept)
+
+
+def _reasons(faults: Sequence[Fault], rows: int) -> pa.StringArray:
+    found: list[str | None] = [None] * rows
+    for fault in faults:
+        found[fault.row] = fault.reason
+    return pa.array(found, pa.string())

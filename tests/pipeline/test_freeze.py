@@ -114,6 +114,35 @@ def test_a_bad_record_ends_the_freeze_and_leaves_nothing(spark: SparkSession, la
     assert list(made.directory.rglob("*.parquet")) == []
 
 
+def test_skipped_records_are_left_out_for_good_and_counted(spark: SparkSession, lake: MakeLake) -> None:
+    made = lake(schema=SCHEMA).having(badRecords="skip")
+    produce(made.bootstrap, made.topic, [*rows(0, 3), b'{"id": "x"}'], partition=0)
+    produce(made.bootstrap, made.topic, [b"{bad", *rows(3, 5)], partition=1)
+
+    done = freeze_once(spark, made.merged(maxRecordsPerPartition="2"))
+
+    assert (done.rows, done.bad.records) == (5, 2)
+    assert [(bad.partition, bad.offset) for bad in done.bad.first] == [(0, 3), (1, 0)]
+    summary = made.load().current_snapshot().summary  # type: ignore[union-attr]
+    assert summary is not None
+    assert summary["kafkaiceberg.records-bad"] == "2"
+    scan = made.open(badRecords="fail").scan(["id"])
+    assert sorted(scan.to_arrow()["id"].to_pylist()) == list(range(5))
+    assert scan.receipt.records_bad == 0
+
+
+@pytest.mark.parametrize("policy", ["null", "dead_letter"])
+def test_bad_records_that_are_shown_beside_rows_are_not_frozen_away(
+    spark: SparkSession, lake: MakeLake, policy: str
+) -> None:
+    made = lake(schema=SCHEMA)
+    produce(made.bootstrap, made.topic, rows(0, 3))
+
+    with pytest.raises(FreezeOptionError, match=f"badRecords={policy}"):
+        freeze_once(spark, made.merged(badRecords=policy))
+    assert made.load().snapshots() == []
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -1,0 +1,68 @@
+"""Counts made while the hot half of one table is read.
+
+Every face that reads splits fills one of these and puts it into the receipt, so
+that what was left out of an answer is told in the same way everywhere. It reads
+nothing itself.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hotset.decode import BadRecord, DecodedRows
+
+# How many bad records are named, and how much of the reason.
+NAMED: Final = 5
+_REASON_CHARACTERS: Final = 300
+
+
+@dataclass(slots=True)
+class HotMeter:
+    """Counts, and the first of what was counted.
+
+    Attributes:
+        keeps_letters: Whether bad records are gathered as dead letters.
+        rows: Rows of the table.
+        rows_skipped: Records without a value that were dropped.
+        records_bad: Records that are no rows of the table and did not end the reading.
+        first_bad: The first of these by partition and offset, at most `NAMED`.
+        newest_record_ms: Newest timestamp of all records.
+        letters: The dead letters gathered.
+    """
+
+    keeps_letters: bool = False
+    rows: int = 0
+    rows_skipped: int = 0
+    records_bad: int = 0
+    first_bad: tuple[BadRecord, ...] = ()
+    newest_record_ms: int | None = None
+    letters: list[pa.RecordBatch] = field(default_factory=list)
+
+    def saw(self, raw: pa.RecordBatch, decoded: DecodedRows) -> None:
+        """Take note of a chunk of records, and of what they were.
+
+        Raises:
+            Nothing of its own.
+        """
+        newest_ms = pc.max(raw.column("timestamp_ms")).as_py()
+        if newest_ms is not None:
+            self.newest_record_ms = max(newest_ms, self.newest_record_ms or newest_ms)
+        self.rows += decoded.rows.num_rows
+        self.rows_skipped += decoded.tombstones
+        if decoded.bad:
+            self.records_bad += len(decoded.bad)
+            found = heapq.nsmallest(NAMED, (*self.first_bad, *decoded.bad))
+            self.first_bad = tuple(_shortened(each) for each in found)
+        if self.keeps_letters and decoded.letters is not None and decoded.letters.num_rows:
+            self.letters.append(decoded.letters)
+
+
+def _shortened(found: BadRecord) -> BadRecord:
+    if len(found.reason) <= _REASON_CHARACTERS:
+        return found
+    return BadRecord(found.partition, found.offset, found.reason[: _REASON_CHARACTERS - 1] + "…")
