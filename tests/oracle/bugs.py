@@ -161,9 +161,9 @@ def cold_half_at_the_head(patch: pytest.MonkeyPatch, here: World) -> None:
     """Read the table as it is when the rows are read, not as it was pinned."""
     real = table.plan_cold_splits
 
-    def at_head(taken: Any, columns: Any) -> Any:
+    def at_head(taken: Any, columns: Any, **more: Any) -> Any:
         now = here.lake.load()
         moved = replace(taken.pinned, table=now, snapshot=now.current_snapshot())
-        return real(replace(taken, pinned=moved), columns)
+        return real(replace(taken, pinned=moved), columns, **more)
 
     patch.setattr(table, "plan_cold_splits", at_head)
