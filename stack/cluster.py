@@ -191,6 +191,22 @@ class KafkaCluster(Stoppable):
         Raises:
             StackError: No leader answers.
         """
+        told: list[int] = []
+
+        def is_told() -> bool:
+            told.append(self._end_offset(topic, partition))
+            return True
+
+        # A broker that has just become the leader refuses the epoch it is asked under, for a moment.
+        wait_until(is_told, f"the end of {topic}-{partition}")
+        return told[0]
+
+    def stop(self) -> None:
+        """End all nodes at once: an orderly end takes seconds each, and nothing here is kept."""
+        for node in (*self.brokers.values(), self.controller):
+            node.kill()
+
+    def _end_offset(self, topic: str, partition: int) -> int:
         asked = {TopicPartition(topic, partition): LATEST}
         client = self._client()
         try:
@@ -199,11 +215,6 @@ class KafkaCluster(Stoppable):
         except KafkaException as exc:
             raise StackError(f"no end of {topic}-{partition} is known: {exc}") from exc
         return offset
-
-    def stop(self) -> None:
-        """End all nodes at once: an orderly end takes seconds each, and nothing here is kept."""
-        for node in (*self.brokers.values(), self.controller):
-            node.kill()
 
     def _client(self) -> AdminClient:
         # A client that knew a broker before it was frozen goes on waiting for its answer.
