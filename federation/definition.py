@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from federation.ddl import parse_schema
 from federation.errors import OptionError
-from federation.options import check_options, integer_of, table_options, under, value_of
+from federation.options import REGISTRY, check_options, integer_of, table_options, under, value_of
 from federation.parts import Part, split_name
 from hotset.decode import BadRecords, RecordFormat
 from hotset.decode.position import FIELDS
 from hotset.offsets import Isolation
+from hotset.registry_settings import check_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
 
     Raises:
         OptionError: Something required is missing, or options contradict.
+        RegistryConfigError: The format needs a schema registry, and its properties are not right.
     """
     settled = {**table_options(properties), **options}
     name = settled["path"]
@@ -112,11 +114,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         topic=None if is_plain else topic,
         kafka_properties=kafka,
         isolation=Isolation(value_of(settled, "kafka.isolation.level") or ""),
-        record_format=RecordFormat(
-            value=value_of(settled, "valueFormat") or "json",
-            skips_tombstones=value_of(settled, "tombstones") == "skip",
-            bad_records=BadRecords(value_of(settled, "badRecords") or ""),
-        ),
+        record_format=_record_format(settled),
         accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
         hot_schema=_hot_schema(settled),
         boundary=value_of(settled, "boundary") or "auto",
@@ -160,6 +158,25 @@ def _hot_schema(options: Mapping[str, str]) -> pa.Schema | None:
         if name in options:
             raise OptionError(f"read=hot reads no table, so option {name!r} says nothing", option=name)
     return parse_schema(text)
+
+
+def _record_format(options: Mapping[str, str]) -> RecordFormat:
+    key, key_fields = options.get("keyFormat"), list_of(options, "keyFields") or ()
+    if (key is None) != (not key_fields):
+        raise OptionError("options 'keyFormat' and 'keyFields' go together; give both", option="keyFormat")
+    if len(set(key_fields)) < len(key_fields):
+        raise OptionError("option 'keyFields' names one column twice", option="keyFields")
+    found = RecordFormat(
+        value=value_of(options, "valueFormat") or "json",
+        skips_tombstones=value_of(options, "tombstones") == "skip",
+        bad_records=BadRecords(value_of(options, "badRecords") or ""),
+        key=key,
+        key_fields=key_fields,
+        registry=tuple(sorted(under(options, REGISTRY).items())),
+    )
+    if found.needs_registry and value_of(options, "read") != "cold":
+        check_names(dict(found.registry))
+    return found
 
 
 def _kafka_columns(options: Mapping[str, str]) -> dict[str, str]:

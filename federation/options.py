@@ -9,36 +9,14 @@ input or output.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Mapping
+from typing import Final
 
 from federation.errors import OptionError
+from federation.option import Option, parse_option
 from federation.secrets import require_reference
 from hotset.decode import FORMATS, BadRecords
 from hotset.offsets import Isolation
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option.
-
-    Attributes:
-        name: As written by users.
-        type: What a value is, for readers of OPTIONS.md.
-        default: As text, or None if there is none.
-        help: One sentence, with the unit if there is one.
-        choices: The only values, if they are few.
-        may_be_table_property: Whether `kafkaiceberg.<name>` counts as a table property.
-    """
-
-    name: str
-    type: Literal["string", "integer", "boolean", "list"]
-    default: str | None
-    help: str
-    choices: tuple[str, ...] = ()
-    may_be_table_property: bool = False
-
 
 OPTIONS: Final = (
     Option("path", "string", None, "The Iceberg table, `namespace.name`; what `load()` takes."),
@@ -46,6 +24,21 @@ OPTIONS: Final = (
     Option("subscribe", "string", None, "The topic that fills the table.", may_be_table_property=True),
     Option(
         "valueFormat", "string", "json", "How record values are encoded.", FORMATS, may_be_table_property=True
+    ),
+    Option(
+        "keyFormat",
+        "string",
+        None,
+        "How record keys are encoded, if columns are of the key.",
+        FORMATS,
+        may_be_table_property=True,
+    ),
+    Option(
+        "keyFields",
+        "list",
+        None,
+        "The columns that record keys fill; record values fill the others.",
+        may_be_table_property=True,
     ),
     Option(
         "kafka.isolation.level",
@@ -169,10 +162,12 @@ OPTIONS: Final = (
     ),
 )
 
+REGISTRY: Final = "schema.registry."
+
 PASSTHROUGH: Final = {
     "kafka.": "A librdkafka property; `kafka.bootstrap.servers` is required unless `read` is `cold`. "
     "Only properties that cannot run code or change how ranges are read.",
-    "schema.registry.": "Where schemas are, as Confluent's clients say it: `schema.registry.url` (several "
+    REGISTRY: "Where schemas are, as Confluent's clients say it: `schema.registry.url` (several "
     "separated by commas), `schema.registry.basic.auth.user.info` or `schema.registry.bearer.auth.token` (by "
     "reference), `schema.registry.ssl.ca.location`, `schema.registry.ssl.certificate.location`, "
     "`schema.registry.ssl.key.location`, `schema.registry.ssl.key.password`; and "
@@ -269,30 +264,3 @@ def _unknown(key: str) -> str:
         else "see OPTIONS.md"
     )
     return f"there is no option {key!r}; {hint}"
-
-
-def parse_option(option: Option, value: str) -> None:
-    """Raise unless the text is a value of the option.
-
-    Raises:
-        OptionError: It is not.
-    """
-    checks: Mapping[str, Callable[[str], bool]] = {
-        "string": bool,
-        "integer": lambda text: text.isdecimal() and int(text) > 0,
-        "boolean": lambda text: text in ("true", "false"),
-        "list": lambda text: all(part.strip() for part in text.split(",")),
-    }
-    wants = {
-        "string": "a text that is not empty",
-        "integer": "a whole number above zero",
-        "boolean": "true or false",
-        "list": "names separated by commas",
-    }
-    if not checks[option.type](value):
-        raise OptionError(
-            f"option {option.name!r} wants {wants[option.type]}, not {value!r}", option=option.name
-        )
-    if option.choices and value not in option.choices:
-        allowed = ", ".join(option.choices)
-        raise OptionError(f"option {option.name!r} is one of {allowed}, not {value!r}", option=option.name)

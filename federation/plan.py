@@ -16,7 +16,7 @@ from federation.errors import HotBudgetError, OptionError
 from federation.parts import Part
 from federation.splits import ColdSplit, HotSplit
 from federation.take import TakenCut
-from hotset.decode import LETTERS, MARKS, BadRecords
+from hotset.decode import LETTERS, MARKS, BadRecords, require_columns
 from hotset.decode.position import check_source
 from hotset.offsets import OffsetRange
 
@@ -86,7 +86,7 @@ def plan_hot(
         HotBudgetError: The ranges span more offsets than `maxHotRecords`.
         OptionError: The table's Kafka columns are not those that an option names.
         UnsupportedFormatError: A wanted column is one that its writer fills with
-            what a record does not tell.
+            what a record does not tell, or the format cannot fill the table's columns.
     """
     cut, definition = taken.cut, taken.definition
     layout = layout_of(taken.pinned.arrow_schema, definition)
@@ -108,6 +108,7 @@ def plan_hot(
     for field in schema if part is Part.ROWS else ():
         if field.name in columns:
             check_source(field.name, columns[field.name], field.type)
+    require_columns(definition.record_format, taken.pinned.arrow_schema, columns)
     groups = [(part,) for r in ranges for part in divide(r, definition.max_records_per_split)]
     return tuple(
         HotSplit(

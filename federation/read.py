@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from coldset import read_cold
 from federation.meter import HotMeter
+from federation.options import REGISTRY, under
 from federation.parts import Part
 from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit, Split
 from hotset import Deadline, DrainLimits, connect, drain, require_topic_id
-from hotset.decode import RowDecoder
+from hotset.decode import RecordFormat, RowDecoder
+from hotset.registry import SchemaRegistry, registry_for
 
 Guard = Callable[[], None]
 
@@ -70,6 +72,7 @@ def _read_hot(split: HotSplit, meter: HotMeter, guard: Guard) -> Iterator[pa.Rec
         split.topic,
         whole=split.whole,
         keeps_letters=reads_letters or meter.keeps_letters,
+        registry=_registry(split.record_format),
     )
     deadline = Deadline.after_ms(split.read_timeout_ms)
     batches = drain(
@@ -93,3 +96,11 @@ def _read_hot(split: HotSplit, meter: HotMeter, guard: Guard) -> Iterator[pa.Rec
             yield decoded.letters.select(split.schema.names)
     # Offsets of a topic that was recreated meanwhile mean other records.
     require_topic_id(client, split.topic, split.topic_id, deadline)
+
+
+def _registry(record_format: RecordFormat) -> SchemaRegistry | None:
+    if not record_format.needs_registry:
+        return None
+    # Under its whole name, which is what an error about a secret tells.
+    named = {REGISTRY + name: value for name, value in record_format.registry}
+    return registry_for(under(resolve(named), REGISTRY))

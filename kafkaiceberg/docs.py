@@ -16,7 +16,8 @@ import hotset.errors
 import pipeline.errors
 import sql_gateway.errors
 from federation.doctor import KINDS
-from federation.options import OPTIONS, PASSTHROUGH, Option
+from federation.option import Option
+from federation.options import OPTIONS, PASSTHROUGH
 from hotset.properties import ALLOWED
 from kafkaiceberg.doctor import EXIT
 from sql_gateway.settings import SETTINGS

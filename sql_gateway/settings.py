@@ -15,7 +15,7 @@ from typing import Final
 
 from federation.engine import Limits
 from federation.errors import OptionError
-from federation.options import Option, parse_option
+from federation.option import Option, parse_option
 from federation.secrets import require_reference, resolve
 
 SETTINGS: Final = (

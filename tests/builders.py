@@ -176,6 +176,18 @@ def produce(
     bootstrap: str, topic: str, values: Iterable[Any], *, partition: int = 0
 ) -> list[tuple[int, int]]:
     """Send values (bytes as they are, the rest as JSON) and return where each one landed."""
+    bodies = (v if v is None or isinstance(v, bytes) else json.dumps(v).encode() for v in values)
+    return send(bootstrap, topic, ((None, body, []) for body in bodies), partition=partition)
+
+
+def send(
+    bootstrap: str,
+    topic: str,
+    records: Iterable[tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]],
+    *,
+    partition: int = 0,
+) -> list[tuple[int, int]]:
+    """Send records, each a key, a value and headers, and return where each one landed."""
     landed: list[tuple[int, int]] = []
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 1, "log_level": 0})
 
@@ -183,9 +195,10 @@ def produce(
         assert error is None, error
         landed.append((message.partition(), message.offset()))
 
-    for value in values:
-        body = value if value is None or isinstance(value, bytes) else json.dumps(value).encode()
-        producer.produce(topic, body, partition=partition, on_delivery=on_delivery)
+    for key, value, headers in records:
+        producer.produce(
+            topic, value, key, partition=partition, on_delivery=on_delivery, headers=headers or None
+        )
     assert producer.flush(HANG_S) == 0, "records were not acknowledged"
     return landed
 

@@ -7,7 +7,7 @@ Nothing here must know where the schema came from.
 
 from hotset.decode.bad_records import LETTERS, MARKS, BadRecord, BadRecords
 from hotset.decode.decoded import Decoded, Decoder, Fault
-from hotset.decode.formats import FORMATS, RecordFormat, decoder_for
+from hotset.decode.formats import FORMATS, RecordFormat, decoder_for, require_columns
 from hotset.decode.rows import DecodedRows, RowDecoder
 
 __all__ = [
@@ -23,4 +23,5 @@ __all__ = [
     "RecordFormat",
     "RowDecoder",
     "decoder_for",
+    "require_columns",
 ]

@@ -6,14 +6,21 @@ file decodes nothing itself, and must not know where an option came from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
+
+import pyarrow as pa
 
 from hotset.decode.bad_records import BadRecords
 from hotset.decode.decoded import Decoder
+from hotset.decode.framed import KINDS, FramedDecoder, Side
 from hotset.decode.json import decode_json
-from hotset.errors import UnsupportedFormatError
+from hotset.decode.raw import RAW, raw_decoder, require_raw_column
+from hotset.errors import RegistryConfigError, SchemaMismatchError, UnsupportedFormatError
+from hotset.registry import RegisteredSchema, SchemaRegistry
+
+FORMATS: Final = tuple(sorted(("json", *RAW, *KINDS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,29 +31,115 @@ class RecordFormat:
         value: Format of record values, one of `FORMATS`.
         skips_tombstones: Whether records without a value are dropped.
         bad_records: What becomes of records that are no rows.
+        key: Format of record keys, one of `FORMATS`, or None if no column is of the key.
+        key_fields: The columns that keys fill.
+        registry: Properties of the schema registry without their prefix; secrets are references.
+        reader_schema: Whose aliases and defaults count for Avro values: `none`, `latest`, or an id.
     """
 
     value: str = "json"
     skips_tombstones: bool = False
     bad_records: BadRecords = BadRecords.FAIL
+    key: str | None = None
+    key_fields: tuple[str, ...] = ()
+    registry: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    reader_schema: str = "none"
+
+    @property
+    def needs_registry(self) -> bool:
+        """Whether records name schemas that a registry knows."""
+        return not KINDS.keys().isdisjoint({self.value, self.key})
 
 
-_MAKERS: Final[Mapping[str, Callable[[RecordFormat], Decoder]]] = {"json": lambda _format: decode_json}
+def decoder_for(
+    record_format: RecordFormat,
+    registry: SchemaRegistry | None = None,
+    *,
+    topic: str = "",
+    side: Side = "value",
+) -> Decoder:
+    """Return the decoder of a topic's values or keys.
 
-FORMATS: Final = tuple(sorted(_MAKERS))
-
-
-def decoder_for(record_format: RecordFormat) -> Decoder:
-    """Return the decoder of a topic's values.
+    Args:
+        record_format: How they are encoded.
+        registry: Knows the schemas of formats that need one.
+        topic: The topic's name, by which its latest schema is found.
+        side: Which of the two.
 
     Raises:
         UnsupportedFormatError: There is no such format.
+        RegistryConfigError: It needs a registry, and there is none.
     """
-    try:
-        make = _MAKERS[record_format.value]
-    except KeyError:
+    name = record_format.value if side == "value" else record_format.key
+    if name == "json":
+        return decode_json
+    if name in RAW:
+        return raw_decoder(name)
+    if name not in KINDS:
         raise UnsupportedFormatError(
-            f"value format {record_format.value!r} is not supported; supported: {', '.join(FORMATS)}",
-            format=record_format.value,
-        ) from None
-    return make(record_format)
+            f"{side} format {name!r} is not supported; supported: {', '.join(FORMATS)}", format=name
+        )
+    if registry is None:
+        raise RegistryConfigError(f"{side} format {name!r} needs a schema registry; set schema.registry.url")
+    chosen = record_format.reader_schema
+    if side == "key" or chosen == "none":
+        return FramedDecoder(name, registry, side)
+    return FramedDecoder(name, registry, side, _Reader(registry, chosen, topic))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Finds the schema whose aliases and defaults count."""
+
+    registry: SchemaRegistry
+    chosen: str
+    topic: str
+
+    def __call__(self) -> RegisteredSchema:
+        if self.chosen == "latest":
+            found = self.registry.latest(f"{self.topic}-value")
+        else:
+            found = self.registry.by_id(int(self.chosen))
+        if found.kind != "AVRO":
+            raise SchemaMismatchError(
+                f"the schema that option 'readerSchema' ({self.chosen}) names is not Avro; name one that is"
+            )
+        return found
+
+
+def require_columns(
+    record_format: RecordFormat, schema: pa.Schema, coordinates: Mapping[str, object]
+) -> None:
+    """Raise unless a format can fill the columns of a table.
+
+    Args:
+        record_format: How records are encoded.
+        schema: All columns of the table.
+        coordinates: Columns that hold where a record came from.
+
+    Raises:
+        UnsupportedFormatError: A raw format would fill more or fewer columns than one, or one of
+            another type; or a key's column is none of the table, or holds a coordinate.
+    """
+    for name in record_format.key_fields:
+        if name not in schema.names or name in coordinates:
+            known = ", ".join(each for each in schema.names if each not in coordinates) or "none"
+            raise UnsupportedFormatError(
+                f"option 'keyFields' names {name!r}, which no record fills; records fill {known}",
+                column=name,
+            )
+    of_values = [
+        name for name in schema.names if name not in coordinates and name not in record_format.key_fields
+    ]
+    sides = (("value", record_format.value, of_values), ("key", record_format.key, record_format.key_fields))
+    for side, format_name, columns in sides:
+        if format_name not in RAW:
+            continue
+        if len(columns) != 1:
+            raise UnsupportedFormatError(
+                f"{side} format {format_name!r} fills exactly one column, and there are {len(columns)} "
+                f"({', '.join(columns) or 'none'}) left for it; name columns of the key in 'keyFields', and "
+                "those that hold where a record came from in 'kafkaColumns', or choose another format",
+                format=format_name,
+            )
+        require_raw_column(format_name, schema.field(columns[0]))

@@ -22,10 +22,12 @@ from hotset.decode.bad_records import (
     bad_records,
     letters_of,
 )
-from hotset.decode.decoded import Decoded, Decoder, Fault, select_rows
-from hotset.decode.formats import RecordFormat, decoder_for
+from hotset.decode.decoded import Decoded, Fault, select_rows
+from hotset.decode.formats import RecordFormat
+from hotset.decode.payloads import PayloadDecoder
 from hotset.decode.position import Source, fields_of, position_column
 from hotset.errors import DecodeError
+from hotset.registry import SchemaRegistry
 
 _TOMBSTONE: Final = (
     "its value is null (a tombstone); set tombstones=skip if the table's writer drops such records"
@@ -60,6 +62,7 @@ class RowDecoder:
         whole: All columns of the table, by which records are judged unless bad ones are
             errors; `schema` if None.
         keeps_letters: Whether bad records are wanted as `LETTERS`.
+        registry: Knows the schemas of formats that need one.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class RowDecoder:
         *,
         whole: pa.Schema | None = None,
         keeps_letters: bool = False,
+        registry: SchemaRegistry | None = None,
     ) -> None:
         self._format = record_format
         self._policy = record_format.bad_records
@@ -83,18 +87,19 @@ class RowDecoder:
         self._judged = pa.schema([f for f in judged if f.name not in besides])
         self._topic = topic
         self._keeps_letters = keeps_letters
-        self._decode: Decoder = decoder_for(record_format)
+        self._payloads = PayloadDecoder(record_format, topic, registry)
         self._told: set[str] = set().union(*map(fields_of, self._kafka_columns.values()))
 
     @property
     def needs_keys(self) -> bool:
         """Whether the raw batches must have the records' keys."""
-        return self._keeps_letters or "key" in self._told
+        return self._keeps_letters or "key" in self._told or self._payloads.needs_keys(self._judged)
 
     @property
     def needs_headers(self) -> bool:
         """Whether the raw batches must have headers and timestamp types."""
-        return self._keeps_letters or not self._told.isdisjoint(("headers", "timestamp_type"))
+        is_told = not self._told.isdisjoint(("headers", "timestamp_type"))
+        return self._keeps_letters or is_told or self._payloads.needs_headers(self._judged)
 
     @property
     def record_format(self) -> RecordFormat:
@@ -103,7 +108,7 @@ class RowDecoder:
 
     @property
     def values(self) -> pa.Schema:
-        """The columns that record values tell and that have to be decoded, to fill rows or to judge them."""
+        """The columns that values and keys tell and that are decoded, to fill rows or to judge them."""
         return self._judged
 
     def decode(self, raw: pa.RecordBatch) -> DecodedRows:
@@ -115,15 +120,22 @@ class RowDecoder:
             HotsetError: What decoding needs could not be had.
         """
         raw, _, tombstones = self._without_tombstones(raw)
-        decoded = self._decode(raw.column("value"), self._judged)
-        return self._judge(raw, decoded, tombstones)
+        return self._judge(raw, self.decode_payloads(raw), tombstones)
+
+    def decode_payloads(self, raw: pa.RecordBatch) -> Decoded:
+        """Return what values and keys of records tell, one row for each record, not judged yet.
+
+        Raises:
+            HotsetError: What decoding needs could not be had.
+        """
+        return self._payloads.decode(raw, self._judged)
 
     def judge(self, raw: pa.RecordBatch, decoded: Decoded) -> DecodedRows:
         """Return the rows of a raw batch whose values have been decoded before.
 
         Args:
             raw: The records.
-            decoded: What a decoder made of `values`, one row for each record.
+            decoded: What `decode_payloads` made of them.
 
         Raises:
             DecodeError: As `decode`.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-import hotset.decode.rows
+import hotset.decode.payloads
 from hotset import RAW_SCHEMA
 from hotset.decode import Decoder, RecordFormat, RowDecoder
 
@@ -29,5 +29,5 @@ def raw_records(values: Sequence[bytes | None], *, partition: int = 3, first: in
 def rows_of(decode: Decoder, raw: pa.RecordBatch, schema: pa.Schema, topic: str = "t") -> pa.RecordBatch:
     """What a topic gives whose values this decoder decodes: rows, or the error that names the record."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hotset.decode.rows, "decoder_for", lambda _format: decode)
+        patch.setattr(hotset.decode.payloads, "decoder_for", lambda *_, **__: decode)
         return RowDecoder(RecordFormat(), schema, {}, topic).decode(raw).rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from hotset.decode import RecordFormat, RowDecoder, decoder_for
+from hotset.decode import RecordFormat, RowDecoder
 from hotset.errors import DecodeError
 from tests.hotset.raw import raw_records
 
@@ -19,7 +19,7 @@ VALUES = [b'{"a": 1}', None, b'{"a": 3}', b"{}"]
 def rows_of(values: list[bytes | None], *, skips: bool) -> list[pa.RecordBatch]:
     decoder = RowDecoder(RecordFormat(skips_tombstones=skips), SCHEMA, {"at": "offset"}, "t")
     raw = raw_records(values)
-    before = decoder_for(decoder.record_format)(raw.column("value"), decoder.values)
+    before = decoder.decode_payloads(raw)
     judged, decoded = decoder.judge(raw, before), decoder.decode(raw)
     assert judged == decoded
     return [judged.rows, decoded.rows]
@@ -33,7 +33,7 @@ def test_skipped_tombstones_leave_the_other_rows_in_their_places() -> None:
 def test_a_fault_after_a_skipped_tombstone_names_its_own_offset() -> None:
     decoder = RowDecoder(RecordFormat(skips_tombstones=True), SCHEMA, {"at": "offset"}, "t")
     raw = raw_records([None, b'{"a": 1}', b'{"a": "x"}'])
-    before = decoder_for(decoder.record_format)(raw.column("value"), decoder.values)
+    before = decoder.decode_payloads(raw)
 
     with pytest.raises(DecodeError, match="offset 102"):
         decoder.judge(raw, before)

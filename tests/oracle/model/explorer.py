@@ -22,7 +22,7 @@ import federation.boundary.cache
 import federation.plan
 import federation.read
 import hotset.client
-import hotset.decode.rows
+import hotset.decode.payloads
 from tests.oracle.model.actions import successors
 from tests.oracle.model.catalog import entries_of, manifests_of
 from tests.oracle.model.edges import Clock, Edges, decode
@@ -75,7 +75,7 @@ class Explorer:
         put(coldset.proof, "entries_of", entries_of)
         put(federation.plan, "plan_cold", edges.plan_cold)
         put(federation.read, "read_cold", edges.read_cold)
-        put(hotset.decode.rows, "decoder_for", lambda _format: decode)
+        put(hotset.decode.payloads, "decoder_for", lambda *_, **__: decode)
         for name in _TIMED:
             put(sys.modules[name], "time", edges.clock)
         if self._plant is not None:

@@ -1,0 +1,204 @@
+"""Records that name their schema: in Confluent's frame, or in a header in its place.
+
+A frame is the byte 0 and a schema id in four bytes, big-endian. A header
+(`__value_schema_id`, `__key_schema_id`) holds the same, or the byte 1 and the
+schema's 16-byte identity, and then the payload has no frame; for Protobuf it
+ends with the message index that a frame would be followed by. Rows are grouped
+by schema, each group is decoded by what was compiled for its schema, and rows
+go back into their order. This file must not know what is in a body.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hotset.decode.decoded import Decoded, Fault, batch_of
+from hotset.decode.json import decode_json
+from hotset.errors import HotsetError, SchemaMismatchError
+from hotset.registry import Kind, RegisteredSchema, SchemaRegistry
+
+Side = Literal["value", "key"]
+Bodies = Callable[[pa.BinaryArray], Decoded]
+
+KINDS: Final[dict[str, Kind]] = {"json_schema": "JSON", "protobuf": "PROTOBUF"}
+
+_FRAME_BYTES: Final = 5
+_GUID_BYTES: Final = 17
+_COMPILED: Final = 256
+# Which place a row's schema was named in; keeps a frame and a header of the same bytes apart.
+_IN_FRAME: Final = b"f"
+_IN_HEADER: Final = b"h"
+
+
+class FramedDecoder:
+    """Decodes payloads that name their schemas; a `Decoder`.
+
+    Args:
+        format_name: One of `KINDS`.
+        registry: Knows the schemas.
+        side: Whether payloads are values or keys of records.
+        reader: Tells the schema whose aliases and defaults count, for Avro.
+    """
+
+    def __init__(
+        self,
+        format_name: str,
+        registry: SchemaRegistry,
+        side: Side = "value",
+        reader: Callable[[], RegisteredSchema] | None = None,
+    ) -> None:
+        self._format = format_name
+        self._registry = registry
+        self._header = f"__{side}_schema_id"
+        self._reader = reader
+
+    def __call__(
+        self, payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None
+    ) -> Decoded:
+        """Return one row of `schema` per payload, in order.
+
+        Raises:
+            SchemaNotFoundError: The registry does not know a schema.
+            SchemaMismatchError: A schema is of another format, or no row can be made of it.
+            HotsetError: The registry could not be asked. Like the others, with detail `row`,
+                the first row that needs the schema.
+        """
+        told = None if headers is None else self._headers(headers)
+        if told is None and (head := _only_head(payloads)) is not None:
+            return self._decode(_IN_FRAME + head, payloads, schema, first_row=0)
+        names = self._names(payloads, told).dictionary_encode()
+        groups: list[tuple[pa.Array, Decoded]] = []
+        faults: dict[int, str] = {}
+        for number, name in enumerate(names.dictionary.to_pylist()):
+            reason = self._flaw(name)
+            if reason is not None:
+                faults[number] = reason
+                continue
+            rows = pc.indices_nonzero(pc.equal(names.indices, number))
+            groups.append((rows, self._decode(name, payloads.take(rows), schema, rows[0].as_py())))
+        flawed = pc.is_in(names.indices, pa.array(list(faults), pa.int32()))
+        without = pc.indices_nonzero(pc.or_(flawed, names.indices.is_null()))
+        nulls = batch_of([pa.nulls(len(without), field.type) for field in schema], schema, len(without))
+        own = [
+            Fault(row, faults[names.indices[row].as_py()]) for row in pc.indices_nonzero(flawed).to_pylist()
+        ]
+        return _in_order([*groups, (without, Decoded(nulls))], own)
+
+    def _headers(self, headers: pa.ListArray) -> pa.BinaryArray | None:
+        flat = headers.flatten()
+        is_ours = pc.equal(flat.field("key"), self._header)
+        if not is_ours.true_count:
+            return None
+        values, rows = flat.field("value").filter(is_ours), pc.list_parent_indices(headers).filter(is_ours)
+        # Of several headers the first counts, as in Confluent's deserializers.
+        is_first = pa.concat_arrays([pa.array([True]), pc.not_equal(rows[1:], rows[:-1])])
+        values, rows = values.filter(is_first), rows.filter(is_first)
+        return values.take(pc.index_in(pa.arange(0, len(headers)), value_set=rows.cast(pa.int64())))
+
+    def _names(self, payloads: pa.BinaryArray, told: pa.BinaryArray | None) -> pa.BinaryArray:
+        names = _joined(_IN_FRAME, pc.binary_slice(payloads, 0, _FRAME_BYTES))
+        if told is not None:
+            named = pc.if_else(payloads.is_valid(), _joined(_IN_HEADER, told), None)
+            names = pc.coalesce(named, names)
+        return names
+
+    def _flaw(self, name: bytes) -> str | None:
+        place, told = name[:1], name[1:]
+        if place == _IN_FRAME:
+            if not told:
+                return f"its {self._side} is empty, without a frame"
+            if told[0] != 0:
+                return f"its {self._side} begins with the byte {told[0]:#04x}, and a frame begins with 0x00"
+            if len(told) < _FRAME_BYTES:
+                return f"its {self._side} has {len(told)} bytes, and a frame alone has {_FRAME_BYTES}"
+            return None
+        size = {0: _FRAME_BYTES, 1: _GUID_BYTES}.get(told[0] if told else -1)
+        has_index = self._format == "protobuf"
+        if size is None or len(told) < size or (len(told) > size and not has_index):
+            return f"its header {self._header} of {len(told)} bytes does not name a schema"
+        return None
+
+    @property
+    def _side(self) -> str:
+        return "value" if self._header.startswith("__value") else "key"
+
+    def _decode(self, name: bytes, payloads: pa.BinaryArray, schema: pa.Schema, first_row: int) -> Decoded:
+        place, told = name[:1], name[1:]
+        bodies = payloads
+        if place == _IN_FRAME:
+            bodies = pc.binary_replace_slice(payloads, 0, _FRAME_BYTES, b"")
+        elif told[_size(told) :]:
+            bodies = _joined(told[_size(told) :], payloads)
+        try:
+            return self._compiled(told[: _size(told)], schema)(bodies)
+        except HotsetError as exc:
+            exc.details["row"] = first_row
+            raise
+
+    def _compiled(self, told: bytes, schema: pa.Schema) -> Bodies:
+        named: int | uuid.UUID
+        if told[0] == 0:
+            named = int.from_bytes(told[1:], "big")
+            writer = self._registry.by_id(named)
+        else:
+            named = uuid.UUID(bytes=told[1:])
+            writer = self._registry.by_guid(named)
+        what = f"schema {'id ' if isinstance(named, int) else ''}{named}"
+        if writer.kind != KINDS[self._format]:
+            raise SchemaMismatchError(
+                f"{what} is {_WORDS[writer.kind]}, and the table's {self._side} format is {self._format!r}; "
+                f"set option '{self._side}Format' to what the producer writes",
+                schema=str(named),
+            )
+        try:
+            return _compile(writer, schema, None if self._reader is None else self._reader())
+        except SchemaMismatchError as exc:
+            raise SchemaMismatchError(f"{what}: {exc}", **{**exc.details, "schema": str(named)}) from exc
+
+
+_WORDS: Final[dict[Kind, str]] = {"AVRO": "Avro", "JSON": "JSON Schema", "PROTOBUF": "Protobuf"}
+
+
+@lru_cache(maxsize=_COMPILED)
+def _compile(writer: RegisteredSchema, schema: pa.Schema, reader: RegisteredSchema | None) -> Bodies:
+    if writer.kind == "PROTOBUF":
+        # Imported here, since it needs what a table in another format does not.
+        from hotset.decode.protobuf import compile_protobuf
+
+        return compile_protobuf(writer, schema)
+    return lambda bodies: decode_json(bodies, schema)
+
+
+def _size(told: bytes) -> int:
+    return _FRAME_BYTES if told[0] == 0 else _GUID_BYTES
+
+
+def _only_head(payloads: pa.BinaryArray) -> bytes | None:
+    # The usual case: one schema, and all of its frames.
+    if not len(payloads) or payloads.null_count:
+        return None
+    head: bytes = payloads[0].as_py()[:_FRAME_BYTES]
+    is_frame = len(head) == _FRAME_BYTES and head[0] == 0
+    return head if is_frame and pc.all(pc.starts_with(payloads, head)).as_py() else None
+
+
+def _joined(prefix: bytes, values: pa.BinaryArray) -> pa.BinaryArray:
+    return pc.binary_join_element_wise(pa.scalar(prefix, values.type), values, pa.scalar(b"", values.type))
+
+
+def _in_order(groups: list[tuple[pa.Array, Decoded]], faults: list[Fault]) -> Decoded:
+    places = pa.concat_arrays([rows.cast(pa.int64()) for rows, _ in groups])
+    for rows, decoded in groups:
+        faults.extend(Fault(rows[each.row].as_py(), each.reason) for each in decoded.faults)
+    batches = [decoded.rows for _, decoded in groups]
+    if not batches[0].num_columns:
+        whole = batch_of([], pa.schema([]), len(places))
+    else:
+        whole = pa.concat_batches(batches).take(pc.sort_indices(places))
+    return Decoded(whole, tuple(sorted(faults, key=lambda fault: fault.row)))
