@@ -1,6 +1,6 @@
-"""Check that a manifest is whole before its reader is let at it.
+"""Read manifests, and check that each is whole before its parser is let at it.
 
-The reader of manifests trusts the lengths that a file states: of one that was
+The parser of manifests trusts the lengths that a file states: of one that was
 cut short it makes whatever lies behind it in memory, or a crash of the whole
 process. So the frame is walked first: header, blocks, and the mark after each.
 It must not know what is in the blocks. Format: Apache Avro 1.12, object
@@ -9,10 +9,21 @@ container files.
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Final
 
-from pyiceberg.io import FileIO
-from pyiceberg.manifest import ManifestEntry, ManifestFile
+from pyiceberg.avro.file import AvroFile
+from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile
+from pyiceberg.manifest import (
+    MANIFEST_ENTRY_SCHEMAS,
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    _inherit_from_manifest,
+)
 from pyiceberg.table.snapshots import Snapshot
 
 _MAGIC: Final = b"Obj\x01"
@@ -58,6 +69,66 @@ class _Frame:
                 self.take(self.long())
 
 
+class WholeFiles(FileIO):
+    """Hands out the content of files that are whole Avro files, each read once, from memory.
+
+    A file that ends between two blocks is whole by this; only who knows how many
+    entries it must have can tell.
+    """
+
+    def __init__(self, io: FileIO) -> None:
+        super().__init__(io.properties)
+        self._io = io
+
+    def new_input(self, location: str) -> InputFile:
+        """Return a file that has been read.
+
+        Raises:
+            DamagedError: It is not whole; the message says where.
+            OSError: It could not be read.
+        """
+        with self._io.new_input(location).open() as stream:
+            data = stream.read()
+        try:
+            _walk(_Frame(data))
+        except ValueError as exc:
+            raise DamagedError(f"{location} is damaged: {exc}") from exc
+        return _InMemory(location, data)
+
+    def new_output(self, location: str) -> OutputFile:
+        """Refuse: what is read here is not written here.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError(location)
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        """Refuse: what is read here is not deleted here.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError(location)
+
+
+class _InMemory(InputFile):
+    """A file whose content has been read."""
+
+    def __init__(self, location: str, data: bytes) -> None:
+        super().__init__(location)
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def exists(self) -> bool:
+        return True
+
+    def open(self, seekable: bool = True) -> InputStream:  # noqa: ARG002, FBT001, FBT002 - pyiceberg's face
+        return BytesIO(self._data)
+
+
 def manifests_of(snapshot: Snapshot, io: FileIO) -> list[ManifestFile]:
     """Return a snapshot's manifests, from a list that is whole.
 
@@ -65,37 +136,28 @@ def manifests_of(snapshot: Snapshot, io: FileIO) -> list[ManifestFile]:
         DamagedError: The list is not.
         Exception: The reader's own, whatever it stumbles over.
     """
-    require_whole(io, snapshot.manifest_list)
-    return snapshot.manifests(io)
+    return snapshot.manifests(WholeFiles(io))
 
 
 def entries_of(manifest: ManifestFile, io: FileIO, *, discard_deleted: bool) -> list[ManifestEntry]:
-    """Return a manifest's entries, if the file is whole.
+    """Return a manifest's entries, if the file is whole, with all fields that any format version has.
 
     Raises:
         DamagedError: It is not.
         Exception: The reader's own, whatever it stumbles over.
     """
-    require_whole(io, manifest.manifest_path)
-    return manifest.fetch_manifest_entry(io, discard_deleted=discard_deleted)
-
-
-def require_whole(io: FileIO, path: str) -> None:
-    """Raise unless a file is an Avro file from its header to the mark of its last block.
-
-    A file that ends between two blocks is whole by this; only who knows how many
-    entries it must have can tell.
-
-    Raises:
-        DamagedError: It is not; the message says where.
-        OSError: It could not be read.
-    """
-    with io.new_input(path).open() as stream:
-        data = stream.read()
-    try:
-        _walk(_Frame(data))
-    except ValueError as exc:
-        raise DamagedError(f"{path} is damaged: {exc}") from exc
+    # pyiceberg's own way reads the fields of format version 2, and leaves out where deletion vectors are.
+    with AvroFile[ManifestEntry](
+        WholeFiles(io).new_input(manifest.manifest_path),
+        MANIFEST_ENTRY_SCHEMAS[3],
+        read_types={-1: ManifestEntry, 2: DataFile},
+        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
+    ) as reader:
+        return [
+            _inherit_from_manifest(entry, manifest)
+            for entry in reader
+            if not (discard_deleted and entry.status == ManifestEntryStatus.DELETED)
+        ]
 
 
 def _walk(frame: _Frame) -> None:

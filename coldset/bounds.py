@@ -82,7 +82,7 @@ def held_files(pinned: PinnedTable, columns: Sequence[int]) -> tuple[HeldFile, .
     """
     if pinned.snapshot is None:
         return ()
-    return tuple(_held(pinned, task.file, tuple(columns)) for task in plan_files(pinned))
+    return tuple(_held(pinned, file, tuple(columns)) for file in plan_files(pinned).entries)
 
 
 def removed_files(pinned: PinnedTable, snapshot: Snapshot, columns: Sequence[int]) -> tuple[HeldFile, ...]:

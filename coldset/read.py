@@ -1,22 +1,29 @@
 """Read planned files into Arrow batches of exactly the schema that was asked for.
 
-pyiceberg's reader resolves columns by field id, applies position deletes and
-fills defaults; what is added here is the fixed Arrow form, and errors that name
-table and snapshot. One file is in memory at a time. No planning happens here.
+Columns are resolved by id, deletes applied by position and by key, and what a
+file lacks is its partition's value, its default or null. One file is in memory
+at a time. No planning happens here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.exceptions import ResolveError
-from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io import FileIO, load_file_io
-from pyiceberg.io.pyarrow import ArrowScan
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import NestedField
+from pyroaring import BitMap64
 
-from coldset.errors import ColdReadError
+from coldset.errors import ColdReadError, UnsupportedTableError
+from coldset.files import ColdFile
+from coldset.keys import DeletedKeys, deleted_keys
+from coldset.opened import OpenFile, open_file
+from coldset.positions import deleted_positions
+from coldset.project import Projection
 from coldset.scan import ColdTask
 from coldset.schema import arrow_schema
 
@@ -36,49 +43,87 @@ def read_cold(
 
     Raises:
         ColdReadError: A file is missing, unreadable or not what the table says.
+        UnsupportedTableError: A file is of a format that is not read here.
     """
     target = arrow_schema(task.schema)
     wanted = pa.schema([target.field(name) for name in columns])
-    if not columns and task.exact_rows is not None:
-        yield _rows_without_columns(task.exact_rows)
-        return
-    # A projection of nothing loses the row count, so the first column is read for it.
-    names = columns or (task.schema.fields[0].name,)
+    fields = [task.schema.find_field(name) for name in columns]
     io = load_file_io(dict(io_properties), task.metadata.location)
-    for batch in _scan(task, names, io):
-        if columns:
-            yield _conform(batch, wanted, task)
-        else:
-            yield _rows_without_columns(batch.num_rows)
-
-
-def _scan(task: ColdTask, names: tuple[str, ...], io: FileIO) -> Iterator[pa.RecordBatch]:
-    projected = task.schema.select(*names)
     for file in task.files:
-        scan = ArrowScan(task.metadata, io, projected, AlwaysTrue())
         try:
-            yield from scan.to_record_batches([file])
+            yield from _FileReader(task, file, io).read(fields, wanted)
+        except UnsupportedTableError:
+            raise
         except UNREADABLE as exc:
             raise ColdReadError(
-                f"file {file.file.file_path} of snapshot {task.snapshot_id} of table {task.identifier!r} "
-                f"could not be read: {type(exc).__name__}: {exc}; ask again: a new cut takes the newest one",
+                f"file {file.path} of snapshot {task.snapshot_id} of table {task.identifier!r}, or a file of "
+                f"its deletes, could not be read: {type(exc).__name__}: {exc}; ask again: a new cut takes "
+                "the newest one",
                 table=task.identifier,
                 snapshot_id=task.snapshot_id,
-                file=file.file.file_path,
+                file=file.path,
             ) from exc
 
 
-def _conform(batch: pa.RecordBatch, wanted: pa.Schema, task: ColdTask) -> pa.RecordBatch:
-    try:
-        arrays = [batch.column(field.name).cast(field.type) for field in wanted]
-        return pa.RecordBatch.from_arrays(arrays, schema=wanted)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError) as exc:
-        raise ColdReadError(
-            f"a file of snapshot {task.snapshot_id} of table {task.identifier!r} does not have the table's "
-            f"schema: {exc}",
-            table=task.identifier,
-            snapshot_id=task.snapshot_id,
-        ) from exc
+class _FileReader:
+    """One data file, and what hides rows of it."""
+
+    def __init__(self, task: ColdTask, file: ColdFile, io: FileIO) -> None:
+        self._task = task
+        self._file = file
+        self._io = io
+        self._deleted: BitMap64 = deleted_positions(file.path, file.deletes, io)
+        self._keys: list[DeletedKeys] = deleted_keys(file.deletes, task.metadata, io)
+
+    def read(self, fields: Sequence[NestedField], wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+        file = self._file
+        if not fields and not self._keys:
+            yield _rows_without_columns(file.rows - self._deleted.range_cardinality(0, file.rows))
+            return
+        rows = 0
+        with open_file(self._io, file.path, file.file_format, self._task.metadata.name_mapping()) as opened:
+            projection = Projection(opened.columns, self._constants())
+            for batch in self._batches(opened, fields):
+                left = self._left(projection, batch, rows)
+                rows += batch.num_rows
+                arrays = [projection.column(f, t.type, batch) for f, t in zip(fields, wanted, strict=True)]
+                if not fields:
+                    yield _rows_without_columns(batch.num_rows if left is None else pc.sum(left).as_py() or 0)
+                    continue
+                found = pa.RecordBatch.from_arrays(arrays, schema=wanted)
+                found = found if left is None else found.filter(left)
+                if found.num_rows:
+                    yield found
+        if rows != file.rows:
+            raise ValueError(f"it has {rows} rows, and its manifest says {file.rows}")
+
+    def _batches(self, opened: OpenFile, fields: Sequence[NestedField]) -> Iterator[pa.RecordBatch]:
+        ids = {field.field_id for field in fields}
+        ids.update(column.path[0].field_id for keys in self._keys for column in keys.columns)
+        return opened.batches(tuple(ids))
+
+    def _left(self, projection: Projection, batch: pa.RecordBatch, start: int) -> pa.Array | None:
+        """Return which rows are left, of a batch that starts at a row of the file; None for all."""
+        hidden: pa.Array | None = None
+        if self._deleted.range_cardinality(start, start + batch.num_rows):
+            gone = BitMap64()
+            gone.add_range(start, start + batch.num_rows)
+            gone &= self._deleted
+            positions = pa.array(memoryview(gone.to_array()).cast("B").cast("q"), pa.int64())
+            hidden = pc.is_in(pa.arange(start, start + batch.num_rows), value_set=positions)
+        for keys in self._keys:
+            values = [projection.leaf(column.path, column.arrow, batch) for column in keys.columns]
+            found = keys.hides(values)
+            hidden = found if hidden is None else pc.or_(hidden, found)
+        return None if hidden is None else pc.invert(hidden)
+
+    def _constants(self) -> dict[int, object]:
+        spec = self._task.metadata.specs()[self._file.spec_id]
+        return {
+            field.source_id: self._file.partition[place]
+            for place, field in enumerate(spec.fields)
+            if isinstance(field.transform, IdentityTransform)
+        }
 
 
 def _rows_without_columns(rows: int) -> pa.RecordBatch:

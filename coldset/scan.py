@@ -7,26 +7,24 @@ read it elsewhere, without secrets and without the catalog. Reading is `read`.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pyiceberg.manifest import ManifestContent
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.schema import Schema
-from pyiceberg.table import FileScanTask
 from pyiceberg.table.metadata import TableMetadata
 
 from coldset.ancestry import summary_value
-from coldset.avro import DamagedError, manifests_of, require_whole
+from coldset.avro import entries_of, manifests_of
 from coldset.catalog import PinnedTable
 from coldset.errors import ColdReadError, UnsupportedTableError
+from coldset.files import ColdFile
+from coldset.kept import Kept
+from coldset.keys import key_column
+from coldset.matching import DeleteIndex, cold_file
 
-_PLANS_KEPT: Final = 64
-
-# Files without rows too, as imports leave them, or a manifest would seem to have lost them.
-_ALL_FILES: Final = {"include_empty_files": "true"}
+_FILES_KEPT: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +36,27 @@ class ColdTask:
         snapshot_id: The snapshot the files belong to.
         metadata: The table's metadata without its history: schemas, specs, properties.
         schema: The schema the rows must have.
-        files: The files, as pyiceberg plans them.
+        files: The files, with the deletes that apply to each.
     """
 
     identifier: str
     snapshot_id: int
     metadata: TableMetadata = field(repr=False)
     schema: Schema = field(repr=False)
-    files: tuple[FileScanTask, ...] = field(repr=False)
+    files: tuple[ColdFile, ...] = field(repr=False)
 
     @property
     def size_bytes(self) -> int:
         """Bytes of the data files."""
-        return sum(f.file.file_size_in_bytes for f in self.files)
+        return sum(file.size_bytes for file in self.files)
 
-    @property
-    def exact_rows(self) -> int | None:
-        """Rows in these files by metadata alone; None if deletes must be applied first."""
-        if any(f.delete_files for f in self.files):
-            return None
-        return sum(f.file.record_count for f in self.files)
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFiles:
+    """The data files of one snapshot: what reading needs of them, and what their manifests say."""
+
+    files: tuple[ColdFile, ...]
+    entries: tuple[DataFile, ...]
 
 
 def plan_cold(pinned: PinnedTable, *, split_bytes: int) -> tuple[ColdTask, ...]:
@@ -69,7 +68,7 @@ def plan_cold(pinned: PinnedTable, *, split_bytes: int) -> tuple[ColdTask, ...]:
             single larger file is still one task.
 
     Raises:
-        UnsupportedTableError: The snapshot has equality deletes.
+        UnsupportedTableError: The snapshot has deletes that cannot be applied here.
         ColdReadError: A manifest could not be read.
     """
     if pinned.snapshot is None:
@@ -77,89 +76,94 @@ def plan_cold(pinned: PinnedTable, *, split_bytes: int) -> tuple[ColdTask, ...]:
     metadata = pinned.layout
     return tuple(
         ColdTask(pinned.identifier, pinned.snapshot.snapshot_id, metadata, pinned.schema, group)
-        for group in _group(plan_files(pinned), split_bytes)
+        for group in _group(plan_files(pinned).files, split_bytes)
     )
 
 
-_plans: OrderedDict[tuple[str, int], tuple[FileScanTask, ...]] = OrderedDict()
-_plans_lock = threading.Lock()
+_plans: Final[Kept[tuple[str, int], SnapshotFiles]] = Kept(_FILES_KEPT, lambda found: len(found.files) + 1)
 
 
-def plan_files(pinned: PinnedTable) -> tuple[FileScanTask, ...]:
-    """Return the data files of the pinned snapshot, which is not None, with their delete files.
+def plan_files(pinned: PinnedTable) -> SnapshotFiles:
+    """Return the data files of the pinned snapshot, which is not None, with their deletes.
 
     Raises:
-        UnsupportedTableError: The snapshot has equality deletes.
+        UnsupportedTableError: The snapshot has deletes that cannot be applied here.
         ColdReadError: A manifest could not be read.
     """
     assert pinned.snapshot is not None
     key = (pinned.uuid, pinned.snapshot.snapshot_id)
-    with _plans_lock:
-        if key in _plans:
-            _plans.move_to_end(key)
-            return _plans[key]
-    found = _read_plan(pinned, pinned.snapshot.snapshot_id)
-    with _plans_lock:
-        _plans[key] = found
-        while len(_plans) > _PLANS_KEPT:
-            _plans.popitem(last=False)
+    found = _plans.get(key)
+    if found is None:
+        found = _read_plan(pinned)
+        _require_comparable(pinned, found.files)
+        _plans.put(key, found)
     return found
 
 
-def _read_plan(pinned: PinnedTable, snapshot_id: int) -> tuple[FileScanTask, ...]:
+def _require_comparable(pinned: PinnedTable, files: Sequence[ColdFile]) -> None:
+    for column in {each for file in files for delete in file.deletes for each in delete.keys}:
+        try:
+            key_column(pinned.table.metadata, column)
+        except UnsupportedTableError as exc:
+            raise UnsupportedTableError(
+                f"snapshot {pinned.snapshot_id} of table {pinned.identifier!r} cannot be read: {exc}",
+                table=pinned.identifier,
+                snapshot_id=pinned.snapshot_id,
+            ) from exc
+
+
+def _read_plan(pinned: PinnedTable) -> SnapshotFiles:
+    assert pinned.snapshot is not None
+    io = pinned.table.io
     try:
-        _require_whole_files(pinned)
-        scan = pinned.table.scan(snapshot_id=snapshot_id, options=_ALL_FILES)
-        found = tuple(scan.plan_files())
-        _require_all(pinned, found)
-    except (UnicodeDecodeError, DamagedError) as exc:  # ValueErrors too
-        raise _unreadable(pinned, exc) from exc
-    except (ValueError, NotImplementedError) as exc:
-        what = (
-            "equality deletes" if "equality deletes" in str(exc) else f"what cannot be planned here ({exc})"
+        manifests = manifests_of(pinned.snapshot, io)
+        data, deletes = (
+            [
+                entry
+                for manifest in manifests
+                if manifest.content is content
+                for entry in _entries(pinned, manifest)
+            ]
+            for content in (ManifestContent.DATA, ManifestContent.DELETES)
         )
-        raise UnsupportedTableError(
-            f"snapshot {snapshot_id} of table {pinned.identifier!r} has {what}, which is not supported yet; "
-            "compact the table, or read an earlier snapshot",
-            table=pinned.identifier,
-            snapshot_id=snapshot_id,
-        ) from exc
+        _require_all(pinned, manifests, len(data))
+        index = DeleteIndex(deletes, pinned.table.specs())
+        files = tuple(
+            cold_file(entry.data_file, index.for_file(entry.data_file, entry.sequence_number or 0))
+            for entry in data
+        )
     except ColdReadError:
         raise
     except Exception as exc:
         # A damaged Avro file makes its reader stumble in any way there is.
         raise _unreadable(pinned, exc) from exc
+    return SnapshotFiles(files, tuple(entry.data_file for entry in data))
+
+
+def _entries(pinned: PinnedTable, manifest: ManifestFile) -> list[ManifestEntry]:
+    found = entries_of(manifest, pinned.table.io, discard_deleted=True)
+    counts = (manifest.added_files_count, manifest.existing_files_count)
+    # An Avro file that was cut off between two blocks reads as a shorter one.
+    if None not in counts and len(found) != sum(count or 0 for count in counts):
+        raise _cut_short(pinned, manifest.manifest_path, len(found), sum(count or 0 for count in counts))
     return found
 
 
-def _require_whole_files(pinned: PinnedTable) -> None:
+def _require_all(pinned: PinnedTable, manifests: Sequence[ManifestFile], found: int) -> None:
     assert pinned.snapshot is not None
-    io = pinned.table.io
-    for manifest in manifests_of(pinned.snapshot, io):
-        require_whole(io, manifest.manifest_path)
-
-
-def _require_all(pinned: PinnedTable, found: Sequence[FileScanTask]) -> None:
-    # An Avro file that was cut off between two blocks reads as a shorter one.
-    assert pinned.snapshot is not None
-    manifests = [
-        manifest
-        for manifest in pinned.snapshot.manifests(pinned.table.io)
-        if manifest.content == ManifestContent.DATA
-    ]
-    counts = [(m.added_files_count, m.existing_files_count) for m in manifests]
-    listed = sum((added or 0) + (existing or 0) for added, existing in counts)
-    is_counted = all(None not in count for count in counts)
     total = summary_value(pinned.snapshot, "total-data-files") or "0"
-    is_empty = not manifests and total.isdecimal() and int(total) > 0
-    if is_empty or (is_counted and listed != len(found)):
-        raise ColdReadError(
-            f"the manifests of snapshot {pinned.snapshot_id} of table {pinned.identifier!r} list "
-            f"{len(found)} data files, and {int(total) if is_empty else listed} were written; a file is cut "
-            "short; restore it, or read another snapshot",
-            table=pinned.identifier,
-            snapshot_id=pinned.snapshot_id,
-        )
+    is_empty = not any(manifest.content is ManifestContent.DATA for manifest in manifests)
+    if is_empty and total.isdecimal() and int(total) > 0:
+        raise _cut_short(pinned, pinned.snapshot.manifest_list, found, int(total))
+
+
+def _cut_short(pinned: PinnedTable, path: str, found: int, written: int) -> ColdReadError:
+    return ColdReadError(
+        f"{path} of snapshot {pinned.snapshot_id} of table {pinned.identifier!r} lists {found} files, and "
+        f"{written} were written; it is cut short; restore it, or read another snapshot",
+        table=pinned.identifier,
+        snapshot_id=pinned.snapshot_id,
+    )
 
 
 def _unreadable(pinned: PinnedTable, exc: Exception) -> ColdReadError:
@@ -171,16 +175,16 @@ def _unreadable(pinned: PinnedTable, exc: Exception) -> ColdReadError:
     )
 
 
-def _group(files: Iterable[FileScanTask], split_bytes: int) -> list[tuple[FileScanTask, ...]]:
-    groups: list[tuple[FileScanTask, ...]] = []
-    group: list[FileScanTask] = []
+def _group(files: Iterable[ColdFile], split_bytes: int) -> list[tuple[ColdFile, ...]]:
+    groups: list[tuple[ColdFile, ...]] = []
+    group: list[ColdFile] = []
     size_bytes = 0
-    for task in files:
-        if group and size_bytes + task.file.file_size_in_bytes > split_bytes:
+    for file in files:
+        if group and size_bytes + file.size_bytes > split_bytes:
             groups.append(tuple(group))
             group, size_bytes = [], 0
-        group.append(task)
-        size_bytes += task.file.file_size_in_bytes
+        group.append(file)
+        size_bytes += file.size_bytes
     if group:
         groups.append(tuple(group))
     return groups

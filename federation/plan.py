@@ -138,7 +138,7 @@ def plan_cold_splits(
 
     Raises:
         OptionError: A column is not in the answer.
-        UnsupportedTableError: The snapshot has equality deletes.
+        UnsupportedTableError: The snapshot has deletes that cannot be applied.
         ColdReadError: A manifest could not be read.
     """
     if part is Part.DEAD_LETTERS:

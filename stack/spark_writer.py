@@ -19,7 +19,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from stack.errors import StackError
+from stack.iceberg_java import delete_by_key
 from stack.stoppable import Stoppable
 
 if TYPE_CHECKING:
@@ -65,6 +68,25 @@ class SparkWriter(Stoppable):
         """
         request = {"catalog_file": str(catalog_file), "sql": statement, "settings": dict(settings)}
         self._ask(request)
+
+    def rows(self, catalog_file: Path, statement: str) -> pa.Table:
+        """Return what Spark answers to a statement.
+
+        Raises:
+            StackError: The statement failed.
+        """
+        answer = self.log_path.with_suffix(".arrow")
+        self._ask({"catalog_file": str(catalog_file), "sql": statement, "settings": {}, "into": str(answer)})
+        with pa.ipc.open_file(answer) as reader:
+            return reader.read_all()
+
+    def delete_by_key(self, catalog_file: Path, **request: Any) -> None:
+        """Delete rows by key; the request is that of `stack.iceberg_java.delete_by_key`.
+
+        Raises:
+            StackError: It failed; the message has Java's own words.
+        """
+        self._ask({"catalog_file": str(catalog_file), "delete_by_key": request})
 
     def stop(self) -> None:
         """End the program."""
@@ -198,6 +220,11 @@ def with_catalog(session: SparkSession, catalog_file: str) -> SparkSession:
     return own
 
 
+def _keep(answer: pa.Table, path: str) -> None:
+    with pa.ipc.new_file(path, answer.schema) as writer:
+        writer.write_table(answer)
+
+
 def serve(requests: IO[str], answers: IO[str]) -> None:
     """Answer each request line with one line, until there are no more.
 
@@ -212,7 +239,11 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
             if "sql" in request:
                 for key, value in request["settings"].items():
                     own.conf.set(key, value)
-                own.sql(request["sql"])
+                found = own.sql(request["sql"])
+                if "into" in request:
+                    _keep(found.toArrow(), request["into"])
+            elif "delete_by_key" in request:
+                delete_by_key(own, **request["delete_by_key"])
             else:
                 stream(own, **request["stream"])
             answer = {}

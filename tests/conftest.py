@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from stack import KafkaBroker
+from stack.spark_writer import SparkWriter
 from tests.builders import EVENTS, Lake, new_lake
 
 if TYPE_CHECKING:
@@ -77,3 +78,10 @@ def spark(no_configuration: None) -> Iterator[SparkSession]:
         session = open_session("tests")
         yield session
         session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark_writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkWriter]:
+    """A Spark program with Iceberg's runtime, for streaming queries and statements of any lake."""
+    with SparkWriter(tmp_path_factory.mktemp("spark_writer")) as running:
+        yield running

@@ -1,6 +1,6 @@
-"""Delete files that pyiceberg reads or refuses, and has no writer for.
+"""A delete file that nobody could apply, which no writer would write.
 
-The reading of them is the product's; what writes them here is only good enough for that.
+What can be applied is written by Iceberg's own runtime, and stands in `tests/coldset/shapes.py`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class DeleteManifest(ManifestWriterV2):
         return {**super()._meta, "content": "deletes"}
 
 
-def delete_by_equality(lake: Lake, patch: pytest.MonkeyPatch) -> None:
-    """Commit an equality delete file, as Flink does for upserts; its rows are never looked at."""
+def delete_by_unknown_key(lake: Lake, patch: pytest.MonkeyPatch) -> None:
+    """Commit an equality delete file for a column that no schema has; its rows are never looked at."""
     table = lake.load()
     path = f"{table.location()}/data/{unique('deletes')}.parquet"
     deletes = DataFile.from_args(
@@ -35,7 +35,7 @@ def delete_by_equality(lake: Lake, patch: pytest.MonkeyPatch) -> None:
         partition=Record(),
         record_count=1,
         file_size_in_bytes=100,
-        equality_ids=[table.schema().find_field("seq").field_id],
+        equality_ids=[table.metadata.last_column_id + 1],
     )
     deletes.spec_id = 0
     patch.setattr(

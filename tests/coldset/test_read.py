@@ -192,7 +192,7 @@ def test_each_file_is_in_one_task_whatever_the_size(catalog: Catalog) -> None:
 
     for split_bytes, count in ((1, 4), (SPLIT_BYTES, 1)):
         tasks = plan_cold(pinned, split_bytes=split_bytes)
-        paths = [file.file.file_path for task in tasks for file in task.files]
+        paths = [file.path for task in tasks for file in task.files]
 
         assert (len(tasks), len(paths), len(set(paths))) == (count, 4, 4)
 

@@ -13,7 +13,7 @@ import pytest
 from federation.doctor import Severity, examine
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
-from tests.deletes import delete_by_equality
+from tests.deletes import delete_by_unknown_key
 from tests.doctor.ward import (
     ROWS,
     codes,
@@ -74,11 +74,11 @@ def test_a_snapshot_that_no_query_can_read_is_an_error(
     made = lake(schema=ROWS, partitions=1)
     send(made, 2)
     put(made, range(2), **mark(made, {0: 2}))
-    delete_by_equality(made, monkeypatch)
+    delete_by_unknown_key(made, monkeypatch)
 
     report = look(made)
 
-    assert "equality deletes" in found(report, "TABLE_NOT_SUPPORTED").message
+    assert "deleted by" in found(report, "TABLE_NOT_SUPPORTED").message
     assert {"DUPLICATE_RECORDS", "HOLES"} <= unchecked(report)
 
 

@@ -21,7 +21,7 @@ from hotset.errors import DecodeError, KafkaUnavailableError, TopicNotFoundError
 from pipeline.errors import FencedError
 from pipeline.freeze import commit
 from tests.builders import EVENTS, Lake, delete_topic, produce, stage_rows, unique
-from tests.deletes import delete_by_equality
+from tests.deletes import delete_by_unknown_key
 from tests.oracle.conftest import MakeWorld
 from tests.oracle.steps import some_of_both
 
@@ -106,10 +106,10 @@ def test_a_boundary_that_cannot_be_read_is_an_error(world: MakeWorld) -> None:
     here.expect_error(BoundaryUnknownError)
 
 
-def test_a_table_with_equality_deletes_is_refused(world: MakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletes_that_nobody_can_apply_are_refused(world: MakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     here = some_of_both(world)
 
-    delete_by_equality(here.lake, monkeypatch)
+    delete_by_unknown_key(here.lake, monkeypatch)
 
     here.expect_error(UnsupportedTableError)
 

@@ -42,6 +42,7 @@ USED_IN: dict[str, tuple[str, ...]] = {
     "flask": ("sql_gateway/",),
     "pyarrow": ("coldset/", "federation/", "hotset/", "pipeline/", "sql_gateway/"),
     "pyiceberg": ("coldset/",),
+    "pyroaring": ("coldset/",),
     "pyspark": ("federation/spark_source.py", "pipeline/"),
     "waitress": ("sql_gateway/",),
     "werkzeug": ("sql_gateway/",),

@@ -8,18 +8,10 @@ import pytest
 
 from stack import KafkaBroker
 from stack.connect import ConnectWorker
-from stack.spark_writer import SparkWriter
 
 
 @pytest.fixture(scope="package")
 def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectWorker]:
     """A Connect worker without sinks; a test that kills it starts it again."""
     with ConnectWorker.start(tmp_path_factory.mktemp("connect"), bootstrap=broker.bootstrap) as running:
-        yield running
-
-
-@pytest.fixture(scope="package")
-def spark_writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkWriter]:
-    """A Spark program that runs streaming queries and statements of any lake."""
-    with SparkWriter(tmp_path_factory.mktemp("spark_writer")) as running:
         yield running

@@ -1,0 +1,78 @@
+"""Open one data or delete file, and hand out its columns batch by batch, in the order of its rows.
+
+The order matters: a position delete counts rows. Which columns the table wants,
+and what they become, is `project`. Formats that Arrow does not read are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from pyiceberg.io import FileIO
+from pyiceberg.table.name_mapping import NameMapping
+
+from coldset.columns import FileColumn, file_columns
+from coldset.errors import UnsupportedTableError
+
+_BUFFER_BYTES: Final = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """A file that is open, and what it has."""
+
+    columns: tuple[FileColumn, ...]
+    fragment: Any
+
+    def batches(self, field_ids: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        """Yield the top-level columns with these ids, as far as there are any, named by their places.
+
+        Raises:
+            OSError, pa.ArrowException: The file is broken.
+        """
+        names = {
+            str(place): pc.field(column.name)
+            for place, column in enumerate(self.columns)
+            if column.field_id in field_ids
+        }
+        scanner = ds.Scanner.from_fragment(
+            self.fragment, schema=self.fragment.physical_schema, columns=names, use_threads=True
+        )
+        yield from scanner.to_batches()
+
+
+@contextmanager
+def open_file(io: FileIO, path: str, file_format: str, mapping: NameMapping | None) -> Iterator[OpenFile]:
+    """Open a file.
+
+    Args:
+        io: Reaches it.
+        path: Where it is.
+        file_format: As the manifest has it.
+        mapping: The table's name mapping, for files without ids.
+
+    Raises:
+        UnsupportedTableError: The format is not one that can be read.
+        OSError, pa.ArrowException, ValueError: The file is missing or broken.
+    """
+    reader = _reader(file_format, path)
+    with io.new_input(path).open() as stream:
+        fragment = reader.make_fragment(stream)
+        yield OpenFile(file_columns(fragment.physical_schema, mapping), fragment)
+
+
+def _reader(file_format: str, path: str) -> ds.FileFormat:
+    if file_format == "parquet":
+        return ds.ParquetFileFormat(pre_buffer=True, buffer_size=_BUFFER_BYTES)
+    if file_format == "orc":
+        return ds.OrcFileFormat()
+    raise UnsupportedTableError(
+        f"file {path} is of format {file_format}, which is not read here; compact the table into Parquet",
+        file=path,
+    )
