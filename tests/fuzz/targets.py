@@ -14,6 +14,7 @@ from tests.fuzz.frame import Target
 # Name of a format, and the module with its `make_round`.
 TARGETS: Final = {
     "json": "tests.fuzz.json_target",
+    "protobuf": "tests.fuzz.protobuf_target",
 }
 
 

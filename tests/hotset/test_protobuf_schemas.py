@@ -181,4 +181,5 @@ def test_records_of_each_version_become_rows_by_the_names_of_fields() -> None:
 
 def test_no_columns_and_no_records_are_rows_too() -> None:
     assert decode(OLD, pa.schema([]), b"\0", b"\0\xff").faults[0].row == 1
+    assert decode(OLD, pa.schema([]), b"\2\0", b"\0", b"\0\xff").faults[0].row == 2
     assert decode(OLD, COLUMNS).rows.num_rows == 0

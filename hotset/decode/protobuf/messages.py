@@ -18,8 +18,8 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 
 from hotset.decode.decoded import Decoded, Fault, nulls_of
 from hotset.decode.protobuf.descriptors import describe
-from hotset.decode.protobuf.plan import Part, plan_columns
-from hotset.decode.protobuf.reference import decode_messages
+from hotset.decode.protobuf.native import DecodePayloads, payload_decoder
+from hotset.decode.protobuf.plan import plan_columns
 from hotset.errors import SchemaMismatchError
 from hotset.registry import RegisteredSchema
 
@@ -32,10 +32,9 @@ _LONGEST_VARINT: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class _Type:
-    """A message type, and the plan of the columns; or why it cannot be a row."""
+    """The decoder of a message type, or why it cannot be a row."""
 
-    message: Descriptor | None
-    parts: tuple[Part, ...] = ()
+    decode: DecodePayloads | None
     reason: str = ""
 
 
@@ -50,9 +49,9 @@ def compile_messages(writer: RegisteredSchema, schema: pa.Schema) -> Callable[[p
         SchemaMismatchError: No message type of the schema can be a row.
     """
     file = describe(writer)
-    found = [_typed(message, schema) for message in _messages(file.message_types_by_name.values())]
-    if all(each.reason for each in found):
-        raise SchemaMismatchError(found[0].reason if found else _NO_MESSAGE)
+    reasons = [_misfit(message, schema) for message in _messages(file.message_types_by_name.values())]
+    if all(reasons):
+        raise SchemaMismatchError(reasons[0] if reasons else _NO_MESSAGE)
     return _BodyDecoder(file, schema).decode
 
 
@@ -66,11 +65,19 @@ def _messages(types: Sequence[Descriptor]) -> Iterator[Descriptor]:
             yield from _messages(each.nested_types)
 
 
+def _misfit(message: Descriptor, schema: pa.Schema) -> str:
+    try:
+        plan_columns(message, schema)
+    except SchemaMismatchError as exc:
+        return str(exc)
+    return ""
+
+
 def _typed(message: Descriptor, schema: pa.Schema) -> _Type:
     try:
-        return _Type(message, plan_columns(message, schema))
+        return _Type(payload_decoder(message, plan_columns(message, schema), schema))
     except SchemaMismatchError as exc:
-        return _Type(message, reason=str(exc))
+        return _Type(None, str(exc))
 
 
 class _BodyDecoder:
@@ -89,9 +96,7 @@ class _BodyDecoder:
         """
         starts = pc.binary_slice(bodies, 0, 1)
         if pc.all(pc.equal(starts, b"\0"), min_count=0).as_py():  # nulls are left out of account
-            longest = pc.max(pc.binary_length(bodies)).as_py() or 1
-            # Without an end, or with one far away, slicing fails.
-            return self._decode_type(_FIRST, pc.binary_slice(bodies, 1, longest))
+            return self._decode_type(_FIRST, bodies, skip=1)
         return self._decode_mixed(bodies)
 
     def _decode_mixed(self, bodies: pa.BinaryArray) -> Decoded:
@@ -114,10 +119,10 @@ class _BodyDecoder:
         ]
         return _in_order(parts, faults, len(bodies), self._schema)
 
-    def _decode_type(self, path: _Path, payloads: pa.BinaryArray) -> Decoded:
+    def _decode_type(self, path: _Path, payloads: pa.BinaryArray, *, skip: int = 0) -> Decoded:
         found = self._types.get(path) or self._type_at(path)
-        if found.message is not None and not found.reason:
-            return decode_messages(payloads, found.message, found.parts, self._schema)
+        if found.decode is not None:
+            return found.decode(payloads, skip)
         present = pc.indices_nonzero(payloads.is_valid()).to_pylist()
         return Decoded(
             nulls_of(self._schema, len(payloads)), tuple(Fault(row, found.reason) for row in present)
@@ -126,7 +131,7 @@ class _BodyDecoder:
     def _type_at(self, path: _Path) -> _Type:
         message, reason = _message_at(self._file, path)
         if message is None:
-            return _Type(None, reason=reason)
+            return _Type(None, reason)
         self._types[path] = _typed(message, self._schema)
         return self._types[path]
 
@@ -186,8 +191,8 @@ def _in_order(
 ) -> Decoded:
     faults += [Fault(rows[f.row], f.reason) for rows, decoded in parts for f in decoded.faults]
     faults.sort(key=lambda fault: fault.row)
-    if not parts:
-        return Decoded(nulls_of(schema, count))
+    if not parts or not len(schema):
+        return Decoded(nulls_of(schema, count), tuple(faults))
     came = [row for rows, _ in parts for row in rows]
     places = pc.sort_indices(pa.array(came, pa.int64()))
     table = pa.Table.from_batches([decoded.rows for _, decoded in parts])

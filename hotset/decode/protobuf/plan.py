@@ -175,11 +175,12 @@ def _part(source: FieldDescriptor | None, wanted: pa.Field, above: str, holders:
         value = _value(source, wanted.type, path, holders)
         return Part(wanted, path, source, Shape.SINGLE, value, is_column=is_column)
     entry = source.message_type
-    if entry is not None and entry.GetOptions().map_entry and _types.is_map(wanted.type):
+    is_map = entry is not None and entry.GetOptions().map_entry
+    if is_map and _types.is_map(wanted.type):
         key = _value(entry.fields_by_name["key"], wanted.type.key_type, f"{path}.key", holders)
         value = _value(entry.fields_by_name["value"], wanted.type.item_type, f"{path}.value", holders)
         return Part(wanted, path, source, Shape.MAP, value, key, is_column)
-    if not _types.is_list(wanted.type):
+    if is_map or not _types.is_list(wanted.type):
         raise _mismatch(source, wanted.type, path)
     value = _value(source, wanted.type.value_type, path, holders)
     return Part(wanted, path, source, Shape.LIST, value, is_column=is_column)

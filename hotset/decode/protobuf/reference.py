@@ -37,15 +37,16 @@ class _MisfitError(Exception):
 
 
 def decode_messages(
-    payloads: pa.BinaryArray, message: Descriptor, parts: tuple[Part, ...], schema: pa.Schema
+    payloads: pa.BinaryArray, message: Descriptor, parts: tuple[Part, ...], schema: pa.Schema, skip: int = 0
 ) -> Decoded:
     """Decode each payload's message into one row of `schema`, one by one.
 
     Args:
-        payloads: Messages of one type, without anything around them.
+        payloads: Messages of one type.
         message: Their type.
         parts: The plan of the schema's columns for that type.
         schema: The columns wanted.
+        skip: How many bytes to leave out before each message.
 
     Raises:
         Nothing of its own.
@@ -58,7 +59,7 @@ def decode_messages(
         found: list[Any] = [None] * len(readers)
         if payload is not None:
             try:
-                record = _parse(parse, payload)
+                record = _parse(parse, payload[skip:])
                 found = [read(record) for read in readers]
             except _MisfitError as exc:
                 faults.append(Fault(row, str(exc)))
