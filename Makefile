@@ -28,7 +28,7 @@ test: setup ## run all tests (PYTEST_ARGS='-k cut' runs some)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-fast: setup ## run the tests that start no service
-	@$(BIN)/python -m pytest -m "not kafka and not spark and not oracle" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m "not kafka and not spark and not oracle and not registry" $(PYTEST_ARGS)
 
 lint: setup ## check style and formatting
 	@$(BIN)/ruff check
