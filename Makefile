@@ -11,6 +11,7 @@ PYTEST_ARGS ?=
 BIN := .venv/bin
 POMS := $(wildcard stack/jars/*.pom.xml)
 JARS := $(POMS:stack/jars/%.pom.xml=build/jars/%/.stamp)
+NATIVE := setup.py $(shell find hotset -name '*.[ch]')
 COPY_JARS := org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies
 
 .DELETE_ON_ERROR:
@@ -53,9 +54,10 @@ lock: setup ## choose package versions anew from pyproject.toml
 
 clean: ## remove everything that make has made
 	rm -rf .venv build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find hotset -name '*.so' -delete
 	rm -rf spark-warehouse metastore_db derby.log
 
-.venv/.stamp: requirements.lock pyproject.toml
+.venv/.stamp: requirements.lock pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	@echo "setup: creating .venv"
 	@$(PYTHON) -m venv .venv

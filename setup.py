@@ -8,16 +8,33 @@ from __future__ import annotations
 
 from setuptools import Extension, setup
 
+FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-fvisibility=hidden"]
+
+
+def module(name: str, folder: str, sources: str, headers: str) -> Extension:
+    """Return a module of the C files in one folder."""
+    return Extension(
+        name,
+        sources=[f"{folder}/{source}.c" for source in sources.split()],
+        depends=[f"{folder}/{header}.h" for header in headers.split()],
+        extra_compile_args=FLAGS,
+        optional=True,
+    )
+
+
 setup(
     ext_modules=[
-        Extension(
+        module(
             "hotset.decode.protobuf._wire",
-            sources=[
-                f"hotset/native/protobuf/{name}.c" for name in ("module", "scan", "emit", "utf8", "builders")
-            ],
-            depends=[f"hotset/native/protobuf/{name}.h" for name in ("program", "builders")],
-            extra_compile_args=["-std=c11", "-Wall", "-Wextra", "-fvisibility=hidden"],
-            optional=True,
+            "hotset/native/protobuf",
+            sources="module scan emit utf8 builders",
+            headers="program builders",
+        ),
+        module(
+            "hotset.native._reader",
+            "hotset/native",
+            sources="module reader columns librdkafka",
+            headers="reader columns librdkafka",
         ),
     ]
 )

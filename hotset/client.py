@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import (
     Consumer,
     IsolationLevel,
+    KafkaError,
     KafkaException,
     TopicCollection,
     TopicPartition,
@@ -30,6 +31,7 @@ from hotset.deadline import Deadline
 from hotset.errors import HotsetError, KafkaConfigError, KafkaProtocolError
 from hotset.offsets import Isolation, OffsetRange
 from hotset.properties import check_properties
+from hotset.source import DEFAULT_LIMITS, DrainLimits
 from hotset.translate import TRANSIENT, translate
 from hotset.trouble import Trouble
 
@@ -129,11 +131,9 @@ class KafkaClient:
         ranges: Iterable[OffsetRange],
         isolation: Isolation,
         leader_epoch: Mapping[int, int] = MappingProxyType({}),
+        limits: DrainLimits = DEFAULT_LIMITS,
     ) -> Consumer:
         """Return a consumer assigned to the start of each range; close it after use.
-
-        The settings are those of an exact reader: no reset, no commits, no
-        group, checksums on, and no one-second pause once the local queue is full.
 
         Args:
             topic: Topic name.
@@ -141,27 +141,52 @@ class KafkaClient:
             isolation: Which transactional records are visible.
             leader_epoch: Partition to epoch of the leader under which the start was
                 known; if the log was cut back since, the consumer reports that.
+            limits: How much is fetched ahead.
 
         Raises:
             KafkaConfigError: librdkafka refuses a property.
         """
-        settings = dict(self.properties) | {
-            "group.id": "kafkaiceberg",
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
-            "auto.offset.reset": "error",
-            "enable.partition.eof": True,
-            "check.crcs": True,
-            "isolation.level": isolation.value,
-            "fetch.queue.backoff.ms": 1,
-            "fetch.wait.max.ms": 20,
-            "queued.max.messages.kbytes": 32768,
+        settings = {
+            **self.reader_settings(isolation, limits),
             "error_cb": self._trouble.note,
             "logger": _SILENT,
         }
         consumer = _construct(Consumer, settings)
         consumer.assign([_position(topic, r, leader_epoch.get(r.partition, -1)) for r in ranges])
         return consumer
+
+    def reader_settings(self, isolation: Isolation, limits: DrainLimits) -> dict[str, str]:
+        """Return the properties of an exact reader, with secrets in them.
+
+        They are: no reset, no commits, no group that is joined, checksums on, a bounded queue, and no
+        one-second pause once it is full.
+
+        Raises:
+            Nothing of its own.
+        """
+        return {
+            "fetch.max.bytes": str(limits.fetch_bytes),
+            **self.properties,
+            "group.id": "kafkaiceberg",
+            "enable.auto.commit": "false",
+            "enable.auto.offset.store": "false",
+            "auto.offset.reset": "error",
+            "enable.partition.eof": "true",
+            "check.crcs": "true",
+            "isolation.level": isolation.value,
+            "fetch.queue.backoff.ms": "1",
+            "fetch.wait.max.ms": "20",
+            "queued.max.messages.kbytes": str(max(1, limits.ahead_bytes // 1024)),
+            "queued.min.messages": str(limits.ahead_rows),
+        }
+
+    def note(self, error: KafkaError) -> None:
+        """Take note of what a reader's connections report, for answers that come too late.
+
+        Raises:
+            Nothing of its own.
+        """
+        self._trouble.note(error)
 
     def late(self, doing: str, deadline: Deadline) -> HotsetError:
         """Return the error for an operation that ran out of time.

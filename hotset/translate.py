@@ -90,3 +90,18 @@ def translate(error: KafkaError, *, doing: str) -> HotsetError:
     """
     cls = error_class(error, KafkaProtocolError)
     return cls(f"{doing} failed: {error.str()} ({error.name()})", kafka_error=error.name())
+
+
+def unreadable_header(topic: str, partition: int, offset: int) -> HotsetError:
+    """Return the error for a record with a header whose name is no text.
+
+    Raises:
+        Nothing of its own.
+    """
+    return KafkaProtocolError(
+        f"the record at topic {topic!r} partition {partition} offset {offset} has a header whose name is not "
+        "UTF-8; correct its producer, or leave headers out of the columns",
+        topic=topic,
+        partition=partition,
+        offset=offset,
+    )

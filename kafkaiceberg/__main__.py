@@ -24,7 +24,7 @@ from federation.config import Config
 from federation.definition import merge_options
 from federation.errors import OptionError
 from kafkaiceberg.doctor import EXIT, add_doctor, parse_look_back, render_report
-from kafkaiceberg.render import render_answer, render_cut
+from kafkaiceberg.render import render_answer, render_cut, render_version
 
 _EXIT: Final = {"user": 2, "external": 3, "internal": 1}
 _DURATION: Final = re.compile(r"(\d+)(ms|s|m|h)")
@@ -63,6 +63,14 @@ def _report(exc: Any) -> int:
     return _EXIT[exc.kind]
 
 
+class _Version(argparse.Action):
+    """Looks for the native reader only when it is asked for."""
+
+    def __call__(self, *_: object) -> None:
+        print(render_version())
+        sys.exit(0)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kafkaiceberg",
@@ -73,6 +81,9 @@ def _parser() -> argparse.ArgumentParser:
         "KAFKAICEBERG_CONFIG or --config. OPTIONS.md lists all options.",
     )
     parser.add_argument("--config", metavar="FILE", help="the configuration file")
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, help="print the version, and how records are read"
+    )
     parser.add_argument("--verbose", action="store_true", help="log what is done")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_query(commands)

@@ -7,6 +7,19 @@ from typing import Any
 from federation.engine import Answer
 from federation.receipt import render_receipt
 from federation.take import TakenCut
+from hotset import native_available
+from kafkaiceberg import __version__
+
+
+def render_version() -> str:
+    """Return the version, and in which of two ways records are taken out of Kafka.
+
+    Raises:
+        Nothing of its own.
+    """
+    native = native_available()
+    way = "natively" if native.is_available else "in Python"
+    return f"kafkaiceberg {__version__}, records taken {way}: {native.reason}"
 
 
 def render_answer(answer: Answer) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 import pytest
 
+from hotset import native_available
+from hotset.native import PURE
 from stack import KafkaBroker
 from stack.spark_writer import SparkWriter
 from tests.builders import EVENTS, Lake, new_lake
@@ -47,6 +49,16 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """A real broker that tests may fill and must leave running."""
     with KafkaBroker.start(tmp_path_factory.mktemp("broker")) as running:
         yield running
+
+
+@pytest.fixture(params=["native", "python"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways in which records are taken out of Kafka, which nobody may be able to tell apart."""
+    monkeypatch.setenv(PURE, "" if request.param == "native" else "1")
+    found = native_available()
+    if request.param == "native" and not found.is_available:
+        pytest.skip(f"nothing is read natively here: {found.reason}")
+    return str(request.param)
 
 
 @pytest.fixture(scope="session")

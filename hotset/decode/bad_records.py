@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hotset.decode.decoded import Fault
-from hotset.drain import HEADERS_TYPE
+from hotset.source import HEADERS_TYPE
 
 
 class BadRecords(StrEnum):

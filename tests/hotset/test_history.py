@@ -89,6 +89,7 @@ def test_a_log_cut_back_above_the_boundary_is_read_on(own_broker: KafkaBroker, t
     assert sorted(rows["seq"].to_pylist()) == [0, 1, 2, 3, 100]
 
 
+@pytest.mark.usefixtures("way")
 def test_a_range_planned_under_an_older_leader_is_not_read_from_another_history(
     own_broker: KafkaBroker, tmp_path: Path
 ) -> None:

@@ -21,9 +21,11 @@ import hotset.client as client
 from coldset import PinnedTable
 from federation.boundary import CommittedOffsets
 from federation.cut import Cut
+from hotset.consumed import ConsumedSource
 from hotset.deadline import Deadline
 from hotset.drain import _Drain
-from hotset.offsets import Isolation, LogBounds, OffsetRange
+from hotset.native import PURE
+from hotset.offsets import Isolation, LogBounds
 from tests.oracle.world import World
 
 Plant = Callable[[pytest.MonkeyPatch, World], None]
@@ -102,25 +104,26 @@ def boundary_of_the_group(patch: pytest.MonkeyPatch, here: World) -> None:
 
 def reset_to_earliest(patch: pytest.MonkeyPatch, here: World) -> None:
     """Let the consumer jump to what is left when an offset is gone."""
-    real = client._construct
+    real = client.KafkaClient.reader_settings
 
-    def lenient(cls: Any, settings: dict[str, Any]) -> Any:
-        return real(cls, settings | ({"auto.offset.reset": "earliest"} if cls is Consumer else {}))
+    def lenient(self: Any, *asked: Any) -> dict[str, str]:
+        return real(self, *asked) | {"auto.offset.reset": "earliest"}
 
-    patch.setattr(client, "_construct", lenient)
+    patch.setattr(client.KafkaClient, "reader_settings", lenient)
 
 
 def stop_at_the_first_invisible_offset(patch: pytest.MonkeyPatch, here: World) -> None:
     """Take a jump in the offsets, as a transaction's marker makes it, for the end of what is visible."""
-    real = _Drain._take
+    real = ConsumedSource._take
 
-    def stopping(self: Any, message: Any, columns: Any) -> None:
+    def stopping(self: Any, message: Any, events: Any) -> bool:
         partition = message.partition()
-        if message.error() is None and message.offset() > self._next.get(partition, 0):
-            self._open.discard(partition)
-        real(self, message, columns)
+        if message.offset() > self._next[partition]:
+            self._next[partition] = self._ends[partition]
+        return real(self, message, events)
 
-    patch.setattr(_Drain, "_take", stopping)
+    patch.setenv(PURE, "1")  # where records can be seen one by one
+    patch.setattr(ConsumedSource, "_take", stopping)
 
 
 def stop_at_an_empty_poll(patch: pytest.MonkeyPatch, here: World) -> None:
@@ -140,15 +143,12 @@ def walk_by_sequence_number(patch: pytest.MonkeyPatch, here: World) -> None:
 
 def read_uncommitted(patch: pytest.MonkeyPatch, here: World) -> None:
     """Forget the isolation where the records are read."""
-    real = client.KafkaClient.consume
-    loose = Isolation.READ_UNCOMMITTED
+    real = client.KafkaClient.reader_settings
 
-    def consume(
-        self: Any, topic: str, ranges: tuple[OffsetRange, ...], isolation: Isolation, *rest: Any
-    ) -> Any:
-        return real(self, topic, ranges, loose, *rest)
+    def loose(self: Any, _isolation: Isolation, *rest: Any) -> dict[str, str]:
+        return real(self, Isolation.READ_UNCOMMITTED, *rest)
 
-    patch.setattr(client.KafkaClient, "consume", consume)
+    patch.setattr(client.KafkaClient, "reader_settings", loose)
 
 
 def name_is_identity(patch: pytest.MonkeyPatch, here: World) -> None:

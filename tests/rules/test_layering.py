@@ -32,8 +32,10 @@ MAY_IMPORT: dict[str, set[str]] = {
 USED_IN: dict[str, tuple[str, ...]] = {
     "confluent_kafka": (
         "hotset/client.py",
+        "hotset/native/source.py",
         "hotset/translate.py",
         "hotset/retention.py",
+        "hotset/source.py",
         "hotset/trouble.py",
     ),
     "duckdb": ("federation/engine/", "hotset/decode/json.py"),

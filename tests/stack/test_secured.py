@@ -57,6 +57,7 @@ def lake(broker: SecuredBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return make
 
 
+@pytest.mark.usefixtures("way")
 def test_a_user_with_a_password_reads_over_tls(lake: Callable[..., Lake]) -> None:
     made = lake()
 
@@ -116,6 +117,7 @@ def test_a_topic_that_the_user_may_not_read_is_named(
     assert caught.value.code == "KAFKA_ACCESS_DENIED"
 
 
+@pytest.mark.usefixtures("way")
 def test_a_long_read_needs_no_access_to_a_group(broker: SecuredBroker, lake: Callable[..., Lake]) -> None:
     made = lake()
     produce(broker.bootstrap, made.topic, ROWS * 20_000)
@@ -123,6 +125,7 @@ def test_a_long_read_needs_no_access_to_a_group(broker: SecuredBroker, lake: Cal
     assert made.sql(f"select count(*) from {made.table}").values() == [[60_003]]
 
 
+@pytest.mark.usefixtures("way")
 def test_access_revoked_under_a_cut_ends_the_read(broker: SecuredBroker, lake: Callable[..., Lake]) -> None:
     taken = take_cut(lake().merged())
     [split] = plan_hot(taken, answer_schema(taken), spread=False)

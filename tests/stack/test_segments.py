@@ -20,6 +20,7 @@ from tests.conftest import MakeLake
 pytestmark = pytest.mark.kafka
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_a_flipped_bit_is_an_error_and_never_a_row(broker: KafkaBroker, lake: MakeLake, codec: str) -> None:
     made = lake(partitions=1)
@@ -47,6 +48,7 @@ def test_an_offset_that_is_not_there_is_an_error(broker: KafkaBroker, lake: Make
         flip_bit(broker, made.topic, 0, partition=1)
 
 
+@pytest.mark.usefixtures("way")
 def test_a_compacted_topic_keeps_the_last_of_each_key(broker: KafkaBroker, tmp_path: Path) -> None:
     topic = unique("compacted")
     make_topic(

@@ -19,6 +19,7 @@ import federation.table as table
 import hotset.client as client
 from coldset.errors import ColdReadError
 from federation.cut import Cut
+from hotset.consumed import ConsumedSource
 from hotset.errors import OffsetOutOfRangeError
 from tests.oracle.model.edges import Edges
 from tests.oracle.model.ways import options_of
@@ -111,15 +112,15 @@ def wait_for_the_last_offset(patch: Patch, edges: Edges) -> None:
 
 def stop_at_an_invisible_offset(patch: Patch, edges: Edges) -> None:
     """Take a jump in the offsets, as a transaction's marker makes it, for the end."""
-    real = _drain._Drain._take
+    real = ConsumedSource._take
 
-    def stopping(self: Any, message: Any, columns: Any) -> None:
+    def stopping(self: Any, message: Any, events: Any) -> bool:
         partition = message.partition()
-        if message.error() is None and message.offset() > self._next.get(partition, 0):
-            self._open.discard(partition)
-        real(self, message, columns)
+        if message.offset() > self._next[partition]:
+            self._next[partition] = self._ends[partition]
+        return real(self, message, events)
 
-    patch.setattr(_drain._Drain, "_take", stopping)
+    patch.setattr(ConsumedSource, "_take", stopping)
 
 
 def part_of_a_range_is_enough(patch: Patch, edges: Edges) -> None:
@@ -146,6 +147,7 @@ def offsets_are_stored(patch: Patch, edges: Edges) -> None:
 
     def storing(self: Any) -> None:
         real(self)
-        self._consumer.commit(offsets=self._consumer.position(self._consumer.assignment()))
+        consumer = self._source._consumer
+        consumer.commit(offsets=consumer.position(consumer.assignment()))
 
     patch.setattr(_drain._Drain, "_note_positions", storing)

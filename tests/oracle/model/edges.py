@@ -183,6 +183,10 @@ class Consumer:
             self._edges.clock.sleep(10.0)
         return messages
 
+    def pause(self, places: list[TopicPartition]) -> None:
+        for tp in places:
+            del self._position[tp.partition]
+
     def commit(self, offsets: list[TopicPartition], **_: Any) -> None:
         self._edges.run.wrote(f"offsets of the consumer group: {offsets[0].offset}")
 

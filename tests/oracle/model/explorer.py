@@ -23,6 +23,7 @@ import federation.plan
 import federation.read
 import hotset.client
 import hotset.decode.payloads
+from hotset.native import PURE
 from tests.oracle.model.actions import successors
 from tests.oracle.model.catalog import entries_of, manifests_of
 from tests.oracle.model.edges import Clock, Edges, decode
@@ -68,6 +69,7 @@ class Explorer:
     def __enter__(self) -> Explorer:
         put, edges = self._patch.setattr, self._edges
         _forget_clients()
+        self._patch.setenv(PURE, "1")  # the edges stand for what Python sees of librdkafka
         put(hotset.client, "_construct", edges.construct)
         put(hotset.client, "wait", lambda _futures, _timeout: SimpleNamespace(not_done=()))
         put(coldset.catalog, "load_catalog", edges.load_catalog)

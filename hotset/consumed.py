@@ -1,0 +1,132 @@
+"""Records taken in Python, one object each: what runs where the native reader is not there.
+
+It has the same results as the native source and is the reference for it. It must not know when a range is
+done or what an error means.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pyarrow as pa
+
+from hotset.client import KafkaClient
+from hotset.source import Arrived, Event, Wanted
+from hotset.translate import unreadable_header
+
+_POLL_RECORDS: Final = 1000
+
+# Where a header's name is no text, the method returns a list with holes beside an exception. A call that
+# the interpreter has specialised does not look for the exception, and a hole ends the process.
+_headers: Final = operator.methodcaller("headers")
+
+
+class ConsumedSource:
+    """A consumer's messages, made into columns chunk by chunk."""
+
+    def __init__(self, client: KafkaClient, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._schema = wanted.schema
+        self._next = {r.partition: r.start for r in wanted.ranges}
+        self._ends = {r.partition: r.end for r in wanted.ranges}
+        self._waiting: deque[Any] = deque()  # consumed, and not looked at yet
+        self._begin()
+        self._consumer = client.consume(
+            wanted.topic, wanted.ranges, wanted.isolation, wanted.leader_epoch, wanted.limits
+        )
+
+    def _begin(self) -> None:
+        self._columns: dict[str, list[Any]] = {name: [] for name in self._schema.names}
+        self._bytes = 0
+
+    @property
+    def rows(self) -> int:
+        """Records gathered since the last `hand_out`."""
+        return len(self._columns["offset"])
+
+    def take(self, wait_s: float) -> Arrived:
+        """Gather what is there; wait for it, so long at most, if nothing is."""
+        if not self._waiting:
+            self._waiting.extend(self._consumer.consume(_POLL_RECORDS, wait_s))
+        count = len(self._waiting)
+        events: list[Event] = []
+        while self._waiting:
+            message = self._waiting[0]
+            if message.error() is not None:
+                events.append(Event(message.partition(), message.offset(), message.error()))
+            elif not self._take(message, events):
+                return Arrived(self._next.items(), events, is_full=True)
+            self._waiting.popleft()
+        return Arrived(self._next.items(), events, has_more=count >= _POLL_RECORDS)
+
+    def _take(self, message: Any, events: list[Event]) -> bool:
+        """Deal with one record, unless it belongs to the next chunk."""
+        partition, offset = message.partition(), message.offset()
+        next_offset, end = self._next.get(partition, 0), self._ends.get(partition, 0)
+        if next_offset >= end:
+            return True
+        if offset < next_offset:
+            events.append(Event(partition, offset, None))
+            return True
+        if offset < end and not self._add(message):
+            return False
+        self._next[partition] = offset + 1
+        return True
+
+    def _add(self, message: Any) -> bool:
+        value = message.value()
+        key = message.key() if self._wanted.has_keys else None
+        headers = self._headers_of(message) if self._wanted.has_headers else []
+        size = len(value or b"") + len(key or b"")
+        if headers:
+            size += sum(len(name.encode()) + len(content or b"") for name, content in headers)
+        limits, columns = self._wanted.limits, self._columns
+        if self.rows and (self.rows >= limits.chunk_rows or self._bytes + size > limits.chunk_bytes):
+            return False
+        self._bytes += size
+        kind, timestamp_ms = message.timestamp()
+        columns["partition"].append(message.partition())
+        columns["offset"].append(message.offset())
+        columns["timestamp_ms"].append(timestamp_ms)
+        columns["value"].append(value)
+        if self._wanted.has_keys:
+            columns["key"].append(key)
+        if self._wanted.has_headers:
+            columns["timestamp_type"].append(kind - 1 if kind else None)
+            columns["headers"].append([{"key": name, "value": content} for name, content in headers])
+        return True
+
+    def _headers_of(self, message: Any) -> list[tuple[str, bytes | None]]:
+        try:
+            headers: list[tuple[str, bytes | None]] = _headers(message) or []
+            return headers
+        except SystemError as exc:
+            raise unreadable_header(self._wanted.topic, message.partition(), message.offset()) from exc
+
+    def positions(self, partitions: Iterable[int]) -> Iterable[tuple[int, int]]:
+        """Return where fetching stands, behind what is never delivered too; below 0 if it does not say."""
+        wanted = set(partitions)
+        assigned = [tp for tp in self._consumer.assignment() if tp.partition in wanted]
+        return [(tp.partition, tp.offset) for tp in self._consumer.position(assigned)]
+
+    def pass_over(self, partition: int, next_offset: int) -> None:
+        """Want nothing of a partition below an offset any more."""
+        self._next[partition] = max(next_offset, self._next[partition])
+
+    def leave(self, partition: int) -> None:
+        """Fetch no more of a partition."""
+        self._next[partition] = self._ends[partition]
+        self._consumer.pause([tp for tp in self._consumer.assignment() if tp.partition == partition])
+
+    def hand_out(self) -> pa.RecordBatch:
+        """Return the gathered records, and gather anew."""
+        arrays = [pa.array(self._columns[field.name], field.type) for field in self._schema]
+        self._begin()
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def close(self) -> None:
+        """Give back connections and memory."""
+        self._consumer.close()
