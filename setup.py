@@ -25,6 +25,12 @@ def module(name: str, folder: str, sources: str, headers: str) -> Extension:
 setup(
     ext_modules=[
         module(
+            "hotset.decode.avro._interpreter",
+            "hotset/native/avro",
+            sources="module interpreter builders values keys check",
+            headers="interpreter builders values keys cursor program",
+        ),
+        module(
             "hotset.decode.protobuf._wire",
             "hotset/native/protobuf",
             sources="module scan emit utf8 builders",

@@ -18,6 +18,7 @@ from typing import Final, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hotset.decode.avro import compile_avro
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.json import decode_json
 from hotset.errors import HotsetError, SchemaMismatchError
@@ -26,7 +27,7 @@ from hotset.registry import Kind, RegisteredSchema, SchemaRegistry
 Side = Literal["value", "key"]
 Bodies = Callable[[pa.BinaryArray], Decoded]
 
-KINDS: Final[dict[str, Kind]] = {"json_schema": "JSON", "protobuf": "PROTOBUF"}
+KINDS: Final[dict[str, Kind]] = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
 
 _FRAME_BYTES: Final = 5
 _GUID_BYTES: Final = 17
@@ -167,6 +168,8 @@ _WORDS: Final[dict[Kind, str]] = {"AVRO": "Avro", "JSON": "JSON Schema", "PROTOB
 
 @lru_cache(maxsize=_COMPILED)
 def _compile(writer: RegisteredSchema, schema: pa.Schema, reader: RegisteredSchema | None) -> Bodies:
+    if writer.kind == "AVRO":
+        return compile_avro(writer, schema, reader)
     if writer.kind == "PROTOBUF":
         # Imported here, since it needs what a table in another format does not.
         from hotset.decode.protobuf import compile_protobuf

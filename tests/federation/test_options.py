@@ -98,7 +98,7 @@ def test_an_option_like_no_other_points_to_the_list() -> None:
         ("planTimeoutMs", ""),
         ("failOnDataLoss", "no"),
         ("failOnDataLoss", "False"),
-        ("valueFormat", "avro"),
+        ("valueFormat", "thrift"),
         ("kafka.isolation.level", "committed"),
         ("read", "warm"),
         ("columns", "a,,b"),

@@ -13,6 +13,7 @@ from tests.fuzz.frame import Target
 
 # Name of a format, and the module with its `make_round`.
 TARGETS: Final = {
+    "avro": "tests.fuzz.avro_target",
     "json": "tests.fuzz.json_target",
     "protobuf": "tests.fuzz.protobuf_target",
 }

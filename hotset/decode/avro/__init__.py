@@ -1,0 +1,58 @@
+"""Avro records to Arrow, by the schema that each record was written with.
+
+`schema` parses, `plan` writes a program for the columns wanted, and one of two
+interpreters runs it: C where the extension was built, else Python, with the same
+result. Nothing here must know of frames, registries or topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from hotset.decode.avro.native import is_native, native_runner
+from hotset.decode.avro.plan import plan_program
+from hotset.decode.avro.program import Program
+from hotset.decode.avro.pure import python_runner
+from hotset.decode.avro.schema import parse_schema
+from hotset.decode.decoded import Decoded
+from hotset.errors import SchemaMismatchError
+from hotset.registry import RegisteredSchema
+
+__all__ = ["compile_avro"]
+
+
+def compile_avro(
+    writer: RegisteredSchema, schema: pa.Schema, reader: RegisteredSchema | None = None
+) -> Callable[[pa.BinaryArray], Decoded]:
+    """Return the decoder of bodies that were written with one schema.
+
+    Args:
+        writer: The schema, with what it refers to.
+        schema: The columns wanted, which are matched to fields by name.
+        reader: The newest schema of the subject, whose aliases and defaults count.
+
+    Raises:
+        SchemaMismatchError: No record of the schema can be a row.
+        UnsupportedFormatError: A column's type has no form in Avro.
+    """
+    program = compile_program(writer, schema, reader)
+    return native_runner(program) if is_native() else python_runner(program)
+
+
+def compile_program(
+    writer: RegisteredSchema, schema: pa.Schema, reader: RegisteredSchema | None = None
+) -> Program:
+    """Return what either interpreter runs.
+
+    Raises:
+        SchemaMismatchError: No record of the schema can be a row.
+        UnsupportedFormatError: A column's type has no form in Avro.
+    """
+    try:
+        return plan_program(parse_schema(writer), schema, parse_schema(reader) if reader else None)
+    except RecursionError:
+        raise SchemaMismatchError(
+            "the Avro schema of a record is nested too deeply to be read; register a flatter one"
+        ) from None

@@ -1,0 +1,84 @@
+"""Which field of a writer's record fills which column, and what stands in for one that is not there.
+
+By name first, exactly; then by what the writer says a field was called before; then
+by what the newest schema says. A field fills one column at most, and a column that
+two fields claim is a mismatch. It must not know types of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from hotset.decode.avro.schema import Field, Record
+from hotset.errors import SchemaMismatchError
+
+
+@dataclass(slots=True)
+class Matched:
+    """The outcome for one record.
+
+    Attributes:
+        columns: The column that a field fills, by the field's name; others are not wanted.
+        newest: What the newest schema has for a column, if it has it.
+        absent: Columns that no field fills.
+    """
+
+    columns: dict[str, str] = field(default_factory=dict)
+    newest: dict[str, Field] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
+
+
+def match_fields(record: Record, columns: Iterable[str], reader: Record | None) -> Matched:
+    """Match the fields of a record with columns.
+
+    Args:
+        record: What was written.
+        columns: Names of columns.
+        reader: The same record in the newest schema, if it is known.
+
+    Raises:
+        SchemaMismatchError: Two fields were once called what a column is called.
+    """
+    matched = Matched()
+    fields = {each.name: each for each in record.fields}
+    open_columns = []
+    for column in columns:
+        if reader is not None and (newest := _newest(reader, column)):
+            matched.newest[column] = newest
+        if column in fields:
+            matched.columns[column] = column
+        else:
+            open_columns.append(column)
+    for column in open_columns:
+        free = {name: each for name, each in fields.items() if name not in matched.columns}
+        name = _by_alias(free, column, record) or _by_newest(free, matched.newest.get(column))
+        if name is None:
+            matched.absent.append(column)
+        else:
+            matched.columns[name] = column
+    return matched
+
+
+def _newest(reader: Record, column: str) -> Field | None:
+    for each in reader.fields:
+        if each.name == column:
+            return each
+    return next((each for each in reader.fields if column in each.aliases), None)
+
+
+def _by_alias(free: dict[str, Field], column: str, record: Record) -> str | None:
+    found = [name for name, each in free.items() if column in each.aliases]
+    if len(found) > 1:
+        raise SchemaMismatchError(
+            f"fields {found[0]!r} and {found[1]!r} of Avro record {record.name!r} both say that they were "
+            f"called {column!r} before, so it is not known which of them fills the column; "
+            "correct the aliases"
+        )
+    return found[0] if found else None
+
+
+def _by_newest(free: dict[str, Field], newest: Field | None) -> str | None:
+    if newest is None:
+        return None
+    return next((name for name in (newest.name, *newest.aliases) if name in free), None)

@@ -1,0 +1,91 @@
+"""Runs a program with the C interpreter, if it was built, straight into Arrow's buffers.
+
+Packs a program as the numbers that the interpreter takes, once, and puts arrays
+around the buffers that come back. It must not know schemas, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from hotset.decode.avro.program import Builder, Kind, Program, reason_of
+from hotset.decode.decoded import Decoded, Fault, batch_of
+from hotset.native import PURE
+
+try:
+    from hotset.decode.avro import _interpreter
+
+    _BUILT = True
+except ImportError:
+    _BUILT = False
+
+_FAULT_NUMBERS: Final = 4
+
+
+def is_native() -> bool:
+    """Return whether programs can be run in C here, and are meant to be.
+
+    Raises:
+        Nothing of its own.
+    """
+    return _BUILT and not os.environ.get(PURE)
+
+
+def native_runner(program: Program) -> Callable[[pa.BinaryArray], Decoded]:
+    """Return what runs a program over payloads.
+
+    Raises:
+        Nothing of its own.
+    """
+    lists = [place for step in program.steps for place in step.children]
+    lists += [place for builder in program.builders for place in builder.children]
+    compiled = _interpreter.compile_program(
+        _packed([n for s in program.steps for n in (s.op, s.builder, s.a, s.b, s.c, s.d, len(s.children))]),
+        _packed([n for b in program.builders for n in (b.kind, b.width, b.is_nullable, len(b.children))]),
+        _packed([*lists, *program.columns]),
+        _packed([len(constant) for constant in program.constants]),
+        b"".join(program.constants),
+    )
+
+    def run(payloads: pa.BinaryArray) -> Decoded:
+        validity, offsets, data = payloads.buffers()
+        first, count = payloads.offset, len(payloads)
+        # An array without values may have no offsets at all.
+        offsets = offsets if count else bytes(4 * (first + 1))
+        built, flagged = _interpreter.run_program(compiled, offsets, data, validity, first, count)
+        arrays = [_array(program.builders, built, place) for place in program.columns]
+        numbers = array("q", flagged)
+        faults = tuple(
+            Fault(numbers[at], reason_of(program, *numbers[at + 1 : at + _FAULT_NUMBERS]))
+            for at in range(0, len(numbers), _FAULT_NUMBERS)
+        )
+        return Decoded(batch_of(arrays, program.schema, count), faults)
+
+    return run
+
+
+def _packed(numbers: Sequence[int]) -> bytes:
+    return array("q", numbers).tobytes()
+
+
+def _array(builders: Sequence[Builder], built: Sequence[Any], place: int) -> pa.Array:
+    builder = builders[place]
+    length, validity, values, data = built[place]
+    buffers = [_buffer(validity)]
+    if builder.kind is Kind.BYTES:
+        buffers += [_buffer(values) or pa.py_buffer(bytes(4)), _buffer(data) or pa.py_buffer(b"")]
+    elif builder.kind is Kind.LIST:
+        buffers.append(_buffer(values) or pa.py_buffer(bytes(4)))
+    elif builder.kind is not Kind.STRUCT:
+        buffers.append(_buffer(values) or pa.py_buffer(b""))
+    children = [_array(builders, built, child) for child in builder.children]
+    return pa.Array.from_buffers(builder.type, length, buffers, children=children or None)
+
+
+def _buffer(memory: Any) -> pa.Buffer | None:
+    return None if memory is None else pa.py_buffer(memory)

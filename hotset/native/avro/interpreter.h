@@ -1,0 +1,36 @@
+/* Runs a program over records. See interpreter.c. */
+#ifndef KAFKAICEBERG_AVRO_INTERPRETER_H
+#define KAFKAICEBERG_AVRO_INTERPRETER_H
+
+#include "builders.h"
+
+typedef struct {
+    int64_t row, code, place, detail;
+} avro_fault;
+
+typedef struct {
+    const avro_program *program;
+    avro_builder *builders;
+    avro_fault *faults;
+    int64_t fault_count, fault_capacity;
+    /* The record being read, and where the bytes around it end. */
+    const uint8_t *at, *end, *limit;
+    int32_t depth;
+    int64_t empty_items;
+    /* Why it is no row. */
+    int64_t code, place, detail;
+} avro_run;
+
+typedef struct {
+    const int32_t *offsets; /* one more than there are records */
+    const uint8_t *data;
+    int64_t size;
+    const uint8_t *validity; /* none if no record is null */
+    int64_t first, count;
+} avro_payloads;
+
+/* Reads all records into builders of no length. Returns CODE_NONE, CODE_NO_MEMORY, or CODE_LENGTH if
+ * the offsets are not those of the data. */
+int avro_run_program(avro_run *run, const avro_payloads *payloads);
+
+#endif

@@ -1,0 +1,214 @@
+/* Values out of bytes: UTF-8, UUIDs, decimals. See values.h. */
+#include "values.h"
+
+#include <string.h>
+
+#include "program.h"
+
+#define INT128_BYTES 16
+#define UUID_TEXT 36
+
+typedef unsigned __int128 uint128;
+
+/* How many bytes a character takes, or 0 if it is none; `left` is at least 1. */
+static int64_t character(const uint8_t *at, int64_t left) {
+    uint8_t first = at[0];
+    if (first < 0x80) {
+        return 1;
+    }
+    int64_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || left < size) {
+        return 0;
+    }
+    /* Overlong forms, surrogates and what is above the last character show in the second byte. */
+    uint8_t low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    uint8_t high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    if (at[1] < low || at[1] > high) {
+        return 0;
+    }
+    for (int64_t i = 2; i < size; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return size;
+}
+
+int avro_is_utf8(const uint8_t *text, int64_t size) {
+    int64_t at = 0;
+    while (at < size) {
+        uint64_t eight;
+        if (size - at >= 8 && (memcpy(&eight, text + at, 8), (eight & 0x8080808080808080u) == 0)) {
+            at += 8;
+            continue;
+        }
+        int64_t step = character(text + at, size - at);
+        if (step == 0) {
+            return 0;
+        }
+        at += step;
+    }
+    return 1;
+}
+
+static int hex_digit(uint8_t digit) {
+    if (digit >= '0' && digit <= '9') {
+        return digit - '0';
+    }
+    digit |= 0x20;
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static int is_hyphen(int place) { return place == 8 || place == 13 || place == 18 || place == 23; }
+
+int avro_parse_uuid(const uint8_t *text, int64_t size, uint8_t *found) {
+    if (size != UUID_TEXT) {
+        return 0;
+    }
+    int digits = 0;
+    for (int i = 0; i < UUID_TEXT; i++) {
+        if (is_hyphen(i)) {
+            if (text[i] != '-') {
+                return 0;
+            }
+            continue;
+        }
+        int digit = hex_digit(text[i]);
+        if (digit < 0) {
+            return 0;
+        }
+        found[digits / 2] = (uint8_t)(digits % 2 ? found[digits / 2] | digit : digit << 4);
+        digits++;
+    }
+    return 1;
+}
+
+void avro_render_uuid(const uint8_t *bytes, uint8_t *text) {
+    static const char digits[] = "0123456789abcdef";
+    int digit = 0;
+    for (int i = 0; i < UUID_TEXT; i++) {
+        if (is_hyphen(i)) {
+            text[i] = '-';
+            continue;
+        }
+        text[i] = (uint8_t)digits[digit % 2 ? bytes[digit / 2] & 15 : bytes[digit / 2] >> 4];
+        digit++;
+    }
+}
+
+/* Divides a big-endian number in place and returns the rest. */
+static int divide_by_ten(uint8_t *number, int size) {
+    int rest = 0;
+    for (int i = 0; i < size; i++) {
+        int part = rest * 256 + number[i];
+        number[i] = (uint8_t)(part / 10);
+        rest = part % 10;
+    }
+    return rest;
+}
+
+static int is_zero(const uint8_t *number, int size) {
+    for (int i = 0; i < size; i++) {
+        if (number[i] != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The absolute value, big-endian, with the bytes before it left as zeros. */
+static void absolute(const uint8_t *bytes, int size, int is_negative, uint8_t *number) {
+    memset(number, 0, AVRO_MAX_DECIMAL_BYTES);
+    int carry = is_negative;
+    for (int i = 1; i <= size; i++) {
+        int byte = is_negative ? (bytes[size - i] ^ 0xff) + carry : bytes[size - i];
+        carry = byte >> 8;
+        number[AVRO_MAX_DECIMAL_BYTES - i] = (uint8_t)byte;
+    }
+}
+
+static uint128 power_of_ten(int64_t exponent) {
+    static const uint64_t powers[] = {
+        1u,
+        10u,
+        100u,
+        1000u,
+        10000u,
+        100000u,
+        1000000u,
+        10000000u,
+        100000000u,
+        1000000000u,
+        10000000000u,
+        100000000000u,
+        1000000000000u,
+        10000000000000u,
+        100000000000000u,
+        1000000000000000u,
+        10000000000000000u,
+        100000000000000000u,
+        1000000000000000000u,
+        10000000000000000000u,
+    };
+    /* Exponents go to 38, the digits that a decimal column can have. */
+    return exponent < 20 ? powers[exponent] : (uint128)powers[19] * powers[exponent - 19];
+}
+
+/* Multiplies, and holds the result against the precision. */
+static int widen(uint128 *value, int64_t times, int64_t precision) {
+    if (*value == 0) {
+        return CODE_NONE;
+    }
+    if (times > precision || *value >= power_of_ten(precision - times)) {
+        return CODE_RANGE;
+    }
+    *value *= power_of_ten(times);
+    return CODE_NONE;
+}
+
+/* A number that has to be divided may be longer than any column's. */
+static int narrow(const uint8_t *bytes, int size, int is_negative, int64_t times, uint128 *value) {
+    uint8_t number[AVRO_MAX_DECIMAL_BYTES];
+    absolute(bytes, size, is_negative, number);
+    for (; times < 0 && !is_zero(number, AVRO_MAX_DECIMAL_BYTES); times++) {
+        if (divide_by_ten(number, AVRO_MAX_DECIMAL_BYTES) != 0) {
+            return CODE_ROUNDED;
+        }
+    }
+    if (!is_zero(number, AVRO_MAX_DECIMAL_BYTES - INT128_BYTES)) {
+        return CODE_RANGE;
+    }
+    *value = 0;
+    for (int i = AVRO_MAX_DECIMAL_BYTES - INT128_BYTES; i < AVRO_MAX_DECIMAL_BYTES; i++) {
+        *value = *value << 8 | number[i];
+    }
+    return CODE_NONE;
+}
+
+int avro_scale_decimal(const uint8_t *bytes, int64_t size, int64_t times, int64_t precision, uint8_t *found) {
+    int is_negative = size > 0 && bytes[0] >= 0x80;
+    uint8_t sign = is_negative ? 0xff : 0;
+    while (size > 1 && bytes[0] == sign && (bytes[1] >= 0x80) == is_negative) {
+        bytes++;
+        size--;
+    }
+    if (size > (times < 0 ? AVRO_MAX_DECIMAL_BYTES : INT128_BYTES)) {
+        return CODE_RANGE;
+    }
+    uint128 value = is_negative ? ~(uint128)0 : 0;
+    if (times < 0) {
+        int code = narrow(bytes, (int)size, is_negative, times, &value);
+        if (code != CODE_NONE) {
+            return code;
+        }
+    } else {
+        for (int64_t i = 0; i < size; i++) {
+            value = value << 8 | bytes[i];
+        }
+        value = is_negative ? ~value + 1 : value;
+    }
+    int code = widen(&value, times < 0 ? 0 : times, precision);
+    value = is_negative ? ~value + 1 : value;
+    memcpy(found, &value, INT128_BYTES);
+    return code;
+}

@@ -1,0 +1,98 @@
+"""Avro in Confluent's frame: each record by its own schema, and what the newest schema adds.
+
+The registry is a few lines; one with serializers of others is in `tests/registry/`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from hotset.decode import RecordFormat, RowDecoder
+from hotset.errors import DecodeError, SchemaMismatchError
+from hotset.registry import SchemaRegistry
+from hotset.registry_settings import parse_registry
+from tests.fuzz.avro_bytes import counted, number
+from tests.hotset.avro_records import record_of
+from tests.hotset.raw import raw_records
+from tests.hotset.small_registry import SmallRegistry, small_registry
+
+SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("note", pa.string())])
+OLD = record_of(("number", "int"))
+NEW = record_of(("note", ["null", "string"]), ("id", "long"))
+HEADERS = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
+NEWEST: dict[str, Any] = {
+    "type": "record",
+    "name": "r",
+    "fields": [
+        {"name": "id", "type": "long", "aliases": ["number"]},
+        {"name": "note", "type": "string", "default": "none"},
+    ],
+}
+
+
+@pytest.fixture
+def server() -> Iterator[SmallRegistry]:
+    with small_registry() as running:
+        for place, tree in enumerate([OLD, NEW, NEWEST, record_of(("id", "string"))], 1):
+            running.knows(f"/schemas/ids/{place}", json.dumps(tree))
+        yield running
+
+
+def rows_of(server: SmallRegistry, *values: bytes | None, reader: str = "none") -> list[dict[str, Any]]:
+    raw = raw_records(values)
+    none = pa.array([[]] * len(values), HEADERS)
+    raw = pa.RecordBatch.from_arrays([*raw.columns, none], names=[*raw.schema.names, "headers"])
+    registry = SchemaRegistry(parse_registry({"url": server.url}))
+    record_format = RecordFormat("avro", reader_schema=reader)
+    decoder = RowDecoder(record_format, SCHEMA, {}, "orders", registry=registry)
+    rows: list[dict[str, Any]] = decoder.decode(raw).rows.to_pylist()
+    return rows
+
+
+def framed(schema_id: int, body: bytes) -> bytes:
+    return b"\0" + schema_id.to_bytes(4, "big") + body
+
+
+VALUES = [
+    framed(1, number(1)),
+    framed(2, number(1) + counted(b"x") + number(2)),
+    framed(1, number(3)),
+    framed(2, number(0) + number(4)),
+]
+
+
+def test_each_record_is_read_by_its_own_schema(server: SmallRegistry) -> None:
+    assert rows_of(server, *VALUES) == [
+        {"id": None, "note": None},
+        {"id": 2, "note": "x"},
+        {"id": None, "note": None},
+        {"id": 4, "note": None},
+    ]
+
+
+def test_a_reader_schema_adds_names_and_defaults(server: SmallRegistry) -> None:
+    assert rows_of(server, *VALUES, reader="3") == [
+        {"id": 1, "note": "none"},
+        {"id": 2, "note": "x"},
+        {"id": 3, "note": "none"},
+        {"id": 4, "note": None},
+    ]
+
+
+def test_a_record_that_is_no_row_is_named(server: SmallRegistry) -> None:
+    with pytest.raises(DecodeError, match=r"partition 3 offset 101 .*column 'id' ends too early"):
+        rows_of(server, VALUES[1], framed(2, number(0)), VALUES[1])
+
+
+def test_a_schema_that_no_row_can_be_made_of_names_its_first_record(server: SmallRegistry) -> None:
+    with pytest.raises(
+        SchemaMismatchError, match=r"schema id 4: column 'id' wants int64, .* has string there"
+    ) as caught:
+        rows_of(server, VALUES[1], framed(4, counted(b"x")))
+
+    assert caught.value.details["offset"] == 101
