@@ -21,6 +21,7 @@ from hotset.decode import BadRecords, RecordFormat
 from hotset.decode.position import FIELDS
 from hotset.offsets import Isolation
 from hotset.registry_settings import check_names
+from hotset.store import StoreSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class TableDefinition:
     plan_timeout_ms: int
     read_timeout_ms: int
     no_progress_timeout_ms: int
+    store: StoreSettings | None
 
 
 def merge_options(name: str, read: Mapping[str, str], file: Mapping[str, str]) -> dict[str, str]:
@@ -131,6 +133,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         plan_timeout_ms=_required(settled, "planTimeoutMs"),
         read_timeout_ms=_required(settled, "readTimeoutMs"),
         no_progress_timeout_ms=_required(settled, "noProgressTimeoutMs"),
+        store=_store(settled),
     )
 
 
@@ -198,6 +201,12 @@ def _kafka_columns(options: Mapping[str, str]) -> dict[str, str]:
             "boundary=columns needs option 'kafkaColumns' with partition and offset", option="kafkaColumns"
         )
     return named
+
+
+def _store(options: Mapping[str, str]) -> StoreSettings | None:
+    if value_of(options, "hotStore") == "off":
+        return None
+    return StoreSettings(value_of(options, "hotStorePath"), _required(options, "hotStoreBytes"))
 
 
 def _required(options: Mapping[str, str], name: str) -> int:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hotset.decode import BadRecord, DecodedRows
+from hotset.store import ReadMeter
 
 # How many bad records are named, and how much of the reason.
 NAMED: Final = 5
@@ -33,6 +34,7 @@ class HotMeter:
         first_bad: The first of these by partition and offset, at most `NAMED`.
         newest_record_ms: Newest timestamp of all records.
         letters: The dead letters gathered.
+        reading: What came from where, and how long that was.
     """
 
     keeps_letters: bool = False
@@ -42,6 +44,7 @@ class HotMeter:
     first_bad: tuple[BadRecord, ...] = ()
     newest_record_ms: int | None = None
     letters: list[pa.RecordBatch] = field(default_factory=list)
+    reading: ReadMeter = field(default_factory=ReadMeter)
 
     def saw(self, raw: pa.RecordBatch, decoded: DecodedRows) -> None:
         """Take note of a chunk of records, and of what they were.

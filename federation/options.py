@@ -160,6 +160,29 @@ OPTIONS: Final = (
         "30000",
         "Milliseconds a hot read may wait without any progress.",
     ),
+    Option(
+        "hotStore",
+        "string",
+        "off",
+        "Whether records that were read are kept in shared memory for the next reader on this machine: "
+        "`on_demand` keeps what is asked for, `warm` in a gateway also reads ahead of questions. A gateway "
+        "takes `on_demand` where nothing is said.",
+        ("off", "on_demand", "warm"),
+    ),
+    Option(
+        "hotStoreBytes",
+        "integer",
+        "1073741824",
+        "Bytes of shared memory for the hot store, over all processes; what was not used for longest goes. "
+        "Never more than half of the file system it is in.",
+    ),
+    Option(
+        "hotStorePath",
+        "string",
+        None,
+        "The hot store's folder, of this user only; if not given, `/dev/shm/kafkaiceberg-<user id>`, or the "
+        "like in the folder for temporary files.",
+    ),
 )
 
 REGISTRY: Final = "schema.registry."

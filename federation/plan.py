@@ -126,6 +126,7 @@ def plan_hot(
             kafka_properties=definition.kafka_properties,
             read_timeout_ms=definition.read_timeout_ms,
             no_progress_timeout_ms=definition.no_progress_timeout_ms,
+            store=definition.store,
         )
         for group in (groups if spread else [tuple(ranges)])
     )

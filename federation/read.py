@@ -6,6 +6,7 @@ resolved here and nowhere earlier. It plans nothing.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
@@ -16,11 +17,13 @@ from federation.options import REGISTRY, under
 from federation.parts import Part
 from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit, Split
-from hotset import Deadline, DrainLimits, connect, drain, require_topic_id
-from hotset.decode import RecordFormat, RowDecoder
+from hotset import Deadline, DrainLimits, KafkaClient, connect, drain, require_topic_id
+from hotset.decode import DecodedRows, RecordFormat, RowDecoder
 from hotset.registry import SchemaRegistry, registry_for
+from hotset.store import ReadMeter, TopicSource, WantedColumns, open_store, read_resident
 
 Guard = Callable[[], None]
+Rows = tuple[pa.RecordBatch, DecodedRows]
 
 
 def _go_on() -> None:
@@ -74,6 +77,19 @@ def _read_hot(split: HotSplit, meter: HotMeter, guard: Guard) -> Iterator[pa.Rec
         keeps_letters=reads_letters or meter.keeps_letters,
         registry=_registry(split.record_format),
     )
+    reading = _resident_rows if split.store is not None else _drained_rows
+    for raw, decoded in reading(split, client, decoder, meter.reading, guard):
+        meter.saw(raw, decoded)
+        if not reads_letters:
+            yield decoded.rows
+        elif decoded.letters is not None and decoded.letters.num_rows:
+            yield decoded.letters.select(split.schema.names)
+
+
+def _drained_rows(
+    split: HotSplit, client: KafkaClient, decoder: RowDecoder, meter: ReadMeter, guard: Guard
+) -> Iterator[Rows]:
+    """Yield the records of a split, as Kafka has them, with the rows they are."""
     deadline = Deadline.after_ms(split.read_timeout_ms)
     batches = drain(
         client,
@@ -87,15 +103,45 @@ def _read_hot(split: HotSplit, meter: HotMeter, guard: Guard) -> Iterator[pa.Rec
         has_headers=decoder.needs_headers,
         guard=guard,
     )
-    for raw in batches:
-        decoded = decoder.decode(raw)
-        meter.saw(raw, decoded)
-        if not reads_letters:
-            yield decoded.rows
-        elif decoded.letters is not None and decoded.letters.num_rows:
-            yield decoded.letters.select(split.schema.names)
+    while True:
+        began_s = time.monotonic()
+        raw = next(batches, None)
+        fetched_s = time.monotonic()
+        meter.fetch_ms += (fetched_s - began_s) * 1000
+        if raw is None:
+            break
+        meter.records_fetched += raw.num_rows
+        rows = decoder.decode(raw)
+        meter.decode_ms += (time.monotonic() - fetched_s) * 1000
+        yield raw, rows
     # Offsets of a topic that was recreated meanwhile mean other records.
     require_topic_id(client, split.topic, split.topic_id, deadline)
+
+
+def _resident_rows(
+    split: HotSplit, client: KafkaClient, decoder: RowDecoder, meter: ReadMeter, guard: Guard
+) -> Iterator[Rows]:
+    """Yield the same, and read from Kafka only what is not in the store."""
+    assert split.store is not None
+    store = open_store(split.store)
+    if store is None:
+        yield from _drained_rows(split, client, decoder, meter, guard)
+        return
+    source = TopicSource(
+        client=client,
+        topic=split.topic,
+        topic_id=split.topic_id,
+        isolation=split.isolation,
+        epochs=split.leader_epoch,
+        limits=DrainLimits(no_progress_ms=split.no_progress_timeout_ms),
+        has_keys=decoder.needs_keys,
+        has_headers=decoder.needs_headers,
+        deadline=Deadline.after_ms(split.read_timeout_ms),
+        guard=guard,
+    )
+    wanted = WantedColumns.of(decoder.record_format, decoder.values)
+    for raw, decoded in read_resident(store, source, split.ranges, wanted, decoder.decode_payloads, meter):
+        yield raw, decoder.judge(raw, decoded)
 
 
 def _registry(record_format: RecordFormat) -> SchemaRegistry | None:

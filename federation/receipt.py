@@ -20,6 +20,8 @@ COUNTED: Final = (
     "rows_hot",
     "rows_cold",
     "rows_skipped",
+    "records_fetched",
+    "records_resident",
     "records_bad",
     "first_bad",
     "newest_record_ms",
@@ -52,6 +54,7 @@ class TableReceipt:
         rows_hot, rows_cold: Rows read from each half, before the statement's own
             filters. `rows_cold` counts the snapshot once however often it was scanned.
         rows_skipped: Hot records without a value that were dropped (`tombstones=skip`).
+        records_fetched, records_resident: Hot records read from Kafka, and found in the hot store.
         records_bad: Hot records that are no rows of the table, and were not an error (`badRecords`).
         first_bad: The first of these by partition and offset, with the reasons.
         as_of_ms: When the end offsets were asked for (epoch milliseconds, UTC).
@@ -72,6 +75,8 @@ class TableReceipt:
     rows_hot: int
     rows_cold: int
     rows_skipped: int
+    records_fetched: int
+    records_resident: int
     records_bad: int
     first_bad: tuple[BadRecord, ...]
     newest_record_ms: int | None
@@ -99,6 +104,8 @@ class TableReceipt:
             "rows_hot": self.rows_hot,
             "rows_cold": self.rows_cold,
             "rows_skipped": self.rows_skipped,
+            "records_fetched": self.records_fetched,
+            "records_resident": self.records_resident,
             "records_bad": self.records_bad,
             "first_bad": [asdict(found) for found in self.first_bad],
             "newest_record_ms": self.newest_record_ms,
@@ -156,6 +163,8 @@ def build_receipt(
         rows_hot=meter.rows,
         rows_cold=rows_cold,
         rows_skipped=meter.rows_skipped,
+        records_fetched=meter.reading.records_fetched,
+        records_resident=meter.reading.records_resident,
         records_bad=meter.records_bad,
         first_bad=meter.first_bad,
         newest_record_ms=meter.newest_record_ms,
@@ -167,7 +176,7 @@ def build_receipt(
             "confidence": taken.committed.confidence.value,
         },
         gaps=tuple((gap.partition, gap.start, gap.end) for gap in (*cut.lost, *cut.gaps)),
-        stages_ms={"plan": taken.plan_ms, **stages_ms},
+        stages_ms={"plan": taken.plan_ms, **stages_ms, **meter.reading.stages_ms},
     )
 
 

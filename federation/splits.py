@@ -16,6 +16,7 @@ from federation.parts import Part
 from hotset.decode import RecordFormat
 from hotset.decode.position import Source
 from hotset.offsets import Isolation, OffsetRange
+from hotset.store import StoreSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class HotSplit:
     kafka_properties: Mapping[str, str] = field(repr=False)
     read_timeout_ms: int
     no_progress_timeout_ms: int
+    store: StoreSettings | None
 
 
 @dataclass(frozen=True, slots=True)

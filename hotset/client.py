@@ -65,6 +65,7 @@ class KafkaClient:
     properties: Mapping[str, str] = field(repr=False)  # with secrets in it
     _admin: AdminClient
     _trouble: Trouble = field(repr=False)
+    _identity: list[str] = field(default_factory=list, repr=False)
 
     def describe(self, topic: str, deadline: Deadline) -> TopicDescription:
         """Ask the cluster, not a cache, for a topic's identity and partitions.
@@ -90,6 +91,18 @@ class KafkaClient:
                 topic=topic,
             )
         return TopicDescription(topic, topic_id, partitions)
+
+    def cluster_id(self, deadline: Deadline) -> str:
+        """Return what the cluster calls itself; asked once.
+
+        Raises:
+            KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer.
+        """
+        if not self._identity:
+            doing = f"asking the cluster at {self.properties['bootstrap.servers']} for its id"
+            answer = self.ask(doing, deadline, lambda admin, **limit: {"": admin.describe_cluster(**limit)})
+            self._identity.append(str(answer[""].cluster_id))
+        return self._identity[0]
 
     def list_offsets(
         self,

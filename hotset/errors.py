@@ -19,6 +19,7 @@ nothing about Iceberg, cuts or HTTP status codes.
      ├ RegistryUnavailableError  external, retriable
      ├ RegistryProtocolError     external
      ├ SchemaNotFoundError       user
+     ├ HotStoreError             user
      └ DecodeError               user
         ├ UnsupportedFormatError user
         └ SchemaMismatchError    user
@@ -145,6 +146,13 @@ class SchemaNotFoundError(HotsetError, LookupError):
     """The schema registry does not know the schema that a record names."""
 
     code = "SCHEMA_NOT_FOUND"
+    kind = "user"
+
+
+class HotStoreError(HotsetError):
+    """The resident hot store has no folder that it may use."""
+
+    code = "HOT_STORE"
     kind = "user"
 
 

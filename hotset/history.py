@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 
 from hotset.client import KafkaClient
 from hotset.deadline import Deadline
-from hotset.offsets import Isolation, LogBounds, OffsetRange
+from hotset.errors import LogTruncatedError, OffsetOutOfRangeError
+from hotset.offsets import Isolation, LogBounds, OffsetRange, PartitionBounds
 from hotset.translate import PARTITION_EOF, TRANSIENT, translate
 
 _POLL_S: Final = 0.1
@@ -76,6 +77,36 @@ def require_history(
         _sound.update(dict.fromkeys(doubtful.values()))
         while len(_sound) > _KEPT:
             _sound.popitem(last=False)
+
+
+def is_same_history(
+    client: KafkaClient, topic: str, place: tuple[str, int, int, int, int], deadline: Deadline
+) -> bool:
+    """Return whether a log still holds the history that it had below a place.
+
+    Args:
+        client: The cluster.
+        topic: Topic name.
+        place: Topic id, partition, offset, the epoch of the leader under which the log
+            reached it, and the epoch of the leader now.
+        deadline: When to give up.
+
+    Raises:
+        KafkaUnavailableError, KafkaAccessError: The cluster did not say.
+    """
+    topic_id, partition, offset, epoch, current = place
+    bounds = LogBounds(
+        topic,
+        topic_id,
+        Isolation.READ_UNCOMMITTED,
+        (PartitionBounds(partition, log_start=0, end=offset, high_watermark=offset, leader_epoch=current),),
+        read_at_ms=0,
+    )
+    try:
+        require_history(client, bounds, {partition: (offset, epoch)}, deadline)
+    except (LogTruncatedError, OffsetOutOfRangeError):
+        return False
+    return True
 
 
 def _await_life(client: KafkaClient, topic: str, places: Mapping[int, _Place], deadline: Deadline) -> None:

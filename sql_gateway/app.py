@@ -12,7 +12,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, jsonify, request
@@ -47,6 +47,9 @@ _log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 2 << 20
 
+# A gateway lives long and is asked the same again; a library that reads once would keep for nobody.
+_DEFAULTS: Final = {"hotStore": "on_demand"}
+
 
 def create_app(config: Config, settings: GatewaySettings) -> Flask:
     """Return the gateway as a WSGI application.
@@ -60,7 +63,7 @@ def create_app(config: Config, settings: GatewaySettings) -> Flask:
     """
     app = Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    tables = {name: merge_options(name, {}, config.options_of(name)) for name in config.tables}
+    tables = {name: merge_options(name, {}, _DEFAULTS | config.options_of(name)) for name in config.tables}
     app.before_request(lambda: _admit(settings))
     app.register_error_handler(Exception, _answer_error)
     _add_sql(app, tables, settings)

@@ -72,6 +72,8 @@ class Lake:
             "kafka.bootstrap.servers": self.bootstrap,
             "subscribe": self.topic,
             "catalog.name": "lake",
+            # Where there is a store, it is this lake's own.
+            "hotStorePath": str(self.directory / "store"),
             **{f"catalog.{key}": value for key, value in self.catalog_properties.items()},
             **self.extra,
         }

@@ -122,13 +122,17 @@ class RowDecoder:
         raw, _, tombstones = self._without_tombstones(raw)
         return self._judge(raw, self.decode_payloads(raw), tombstones)
 
-    def decode_payloads(self, raw: pa.RecordBatch) -> Decoded:
+    def decode_payloads(self, raw: pa.RecordBatch, schema: pa.Schema | None = None) -> Decoded:
         """Return what values and keys of records tell, one row for each record, not judged yet.
+
+        Args:
+            raw: The records.
+            schema: Some of `values`; all of them if None.
 
         Raises:
             HotsetError: What decoding needs could not be had.
         """
-        return self._payloads.decode(raw, self._judged)
+        return self._payloads.decode(raw, self._judged if schema is None else schema)
 
     def judge(self, raw: pa.RecordBatch, decoded: Decoded) -> DecodedRows:
         """Return the rows of a raw batch whose values have been decoded before.

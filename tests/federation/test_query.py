@@ -82,7 +82,7 @@ def test_a_receipt_counts_each_half_once_however_often_it_is_scanned(half: Lake)
     [receipt] = answer.receipts
     assert (receipt.rows_cold, receipt.rows_hot) == (6, 4)
     assert receipt.newest_record_ms is not None
-    assert set(receipt.stages_ms) == {"plan", "cold", "hot"}
+    assert set(receipt.stages_ms) == {"plan", "cold", "hot", "fetch", "decode", "store"}
 
 
 @pytest.mark.kafka

@@ -1,0 +1,160 @@
+"""Records from Kafka in parts that can be kept: of one partition each, and of a size worth a file.
+
+A drain gives partitions as they come; a part says for its range `[start, end)` that these are all visible
+records of it. Little is held back, whatever the ranges are. The file must not know where parts are kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hotset.bounds import require_topic_id
+from hotset.client import KafkaClient
+from hotset.deadline import Deadline
+from hotset.drain import drain
+from hotset.offsets import Isolation, OffsetRange
+from hotset.source import DrainLimits, Wanted
+from hotset.store.keeping import CHUNK_BYTES, CHUNK_ROWS
+
+_HELD_BACK_BYTES: Final = 4 * CHUNK_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSource:
+    """A topic and how its records are read.
+
+    `epochs` has the epoch of each partition's leader when the ranges were planned, where it is known.
+    """
+
+    client: KafkaClient = field(repr=False)
+    topic: str
+    topic_id: str
+    isolation: Isolation
+    epochs: Mapping[int, int]
+    limits: DrainLimits
+    has_keys: bool
+    has_headers: bool
+    deadline: Deadline
+    guard: Callable[[], None] = field(repr=False)
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """What is read of each record beside its value, as a drain names it."""
+        keys = ("key",) if self.has_keys else ()
+        return (*keys, "timestamp_type", "headers") if self.has_headers else keys
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of what is read."""
+        wanted = Wanted(
+            self.topic,
+            (),
+            self.isolation,
+            self.limits,
+            has_keys=self.has_keys,
+            has_headers=self.has_headers,
+        )
+        return wanted.schema
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """All visible records of a range of one partition."""
+
+    range: OffsetRange
+    batch: pa.RecordBatch = field(repr=False)
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Records of one partition that are not handed out yet."""
+
+    start: int
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    rows: int = 0
+    size_bytes: int = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        self.batches.append(batch)
+        self.rows += batch.num_rows
+        self.size_bytes += batch.nbytes
+
+    def take(self, partition: int, end: int, schema: pa.Schema) -> Part:
+        whole = pa.concat_batches(self.batches) if self.batches else _nothing(schema)
+        part = Part(OffsetRange(partition, self.start, end), whole)
+        self.start, self.batches, self.rows, self.size_bytes = end, [], 0, 0
+        return part
+
+
+def fetch_parts(
+    source: TopicSource, ranges: Sequence[OffsetRange], note_ms: Callable[[float], None]
+) -> Iterator[Part]:
+    """Read ranges from Kafka, at most one of each partition, part by part.
+
+    The topic's identity has been checked after reading each part.
+
+    Raises:
+        HotsetError: The ranges could not be read to their end; see `drain`.
+    """
+    pending = {r.partition: _Pending(r.start) for r in ranges}
+    schema: pa.Schema | None = None
+    batches = drain(
+        source.client,
+        source.topic,
+        tuple(ranges),
+        source.isolation,
+        source.deadline,
+        source.limits,
+        has_keys=source.has_keys,
+        leader_epoch=source.epochs,
+        has_headers=source.has_headers,
+        guard=source.guard,
+    )
+    began_s = time.monotonic()
+    for batch in batches:
+        schema = batch.schema
+        for partition, records in _by_partition(batch):
+            pending[partition].add(records)
+        full = _full(pending)
+        if full:
+            # Offsets of a topic that was recreated meanwhile mean other records.
+            require_topic_id(source.client, source.topic, source.topic_id, source.deadline)
+        note_ms((time.monotonic() - began_s) * 1000)
+        for partition in full:
+            last = pending[partition].batches[-1].column("offset")[-1].as_py()
+            yield pending[partition].take(partition, last + 1, schema)
+        began_s = time.monotonic()
+    require_topic_id(source.client, source.topic, source.topic_id, source.deadline)
+    note_ms((time.monotonic() - began_s) * 1000)
+    schema = schema or source.schema
+    for r in ranges:
+        if pending[r.partition].start < r.end:
+            yield pending[r.partition].take(r.partition, r.end, schema)
+
+
+def _full(pending: Mapping[int, _Pending]) -> list[int]:
+    full = [p for p, each in pending.items() if each.rows >= CHUNK_ROWS or each.size_bytes >= CHUNK_BYTES]
+    held_back = sum(each.size_bytes for p, each in pending.items() if p not in full)
+    if held_back > _HELD_BACK_BYTES:
+        full += [p for p, each in pending.items() if p not in full and each.rows]
+    return full
+
+
+def _by_partition(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    partitions = batch.column("partition")
+    found = pc.unique(partitions).to_pylist()
+    if len(found) == 1:
+        yield found[0], batch
+        return
+    for partition in found:
+        yield partition, batch.filter(pc.equal(partitions, partition))
+
+
+def _nothing(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)

@@ -1,0 +1,201 @@
+"""The content of one chunk: where its records were, their bytes, and columns that were decoded of them.
+
+The three are files of their own. Bytes may be evicted before columns, because rows that are known to be
+rows need them no more; a chunk is there as long as its base is. This file must not know Kafka, nor which
+chunks are wanted.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from hotset.decode.decoded import Decoded
+from hotset.store.chunks import Chunk
+from hotset.store.columns import (
+    Column,
+    Decode,
+    WantedColumns,
+    decode_columns,
+    pack_columns,
+    unpack_columns,
+)
+from hotset.store.files import Maps, write_file
+from hotset.store.names import BASE, RAW, ChunkName, new_columns
+from hotset.store.space import Space
+
+_BASE: Final = ("offset", "timestamp_ms")
+_ELSEWHERE: Final = frozenset({"partition", *_BASE})
+_TOMBSTONES: Final = "tombstones"
+
+
+class Piece(NamedTuple):
+    """Some consecutive records of a partition, and what a decoder made of their values."""
+
+    raw: pa.RecordBatch
+    decoded: Decoded
+
+
+@dataclass(slots=True)
+class Held:
+    """A chunk's content, in files or only in memory."""
+
+    partition: int
+    base: pa.RecordBatch = field(repr=False)
+    tombstones: int
+    raw: pa.RecordBatch | None = field(repr=False)
+    columns: dict[str, Column] = field(repr=False)
+
+    @classmethod
+    def of(cls, partition: int, batch: pa.RecordBatch) -> Held:
+        """Hold what a drain gave of one partition."""
+        kept = [name for name in batch.schema.names if name not in _ELSEWHERE]
+        return cls(partition, batch.select(_BASE), batch.column("value").null_count, batch.select(kept), {})
+
+    def piece(self, start: int, end: int, wanted: WantedColumns, decode: Decode) -> Piece:
+        """Return the records of `[start, end)`; columns that are not held are decoded and not kept.
+
+        Raises:
+            HotsetError: What decoding needs could not be had.
+        """
+        offsets = self.base.column("offset")
+        first = bisect.bisect_left(offsets, start, key=_number) if start else 0
+        rows = bisect.bisect_left(offsets, end, key=_number) - first
+        raw = self._raw(first, rows)
+        lacking = wanted.lacking(self.columns)
+        if not lacking.names:
+            return Piece(raw, wanted.combine(self.columns, first, rows))
+        here = {name: column.part(first, rows) for name, column in self.columns.items()}
+        return Piece(raw, wanted.combine({**here, **decode_columns(decode, raw, lacking)}, 0, rows))
+
+    def decode(self, decode: Decode, wanted: WantedColumns) -> dict[str, Column]:
+        """Return those of the wanted columns that are not held, of all records.
+
+        Raises:
+            HotsetError: What decoding needs could not be had.
+        """
+        lacking = wanted.lacking(self.columns)
+        return decode_columns(decode, self._raw(0, self.base.num_rows), lacking) if lacking.names else {}
+
+    def _raw(self, first: int, rows: int) -> pa.RecordBatch:
+        base = self.base.slice(first, rows)
+        if self.raw is None:
+            # All of them are rows, so nobody looks at their bytes; they only have to be there.
+            rest = {"value": pa.repeat(pa.scalar(b"", pa.binary()), rows)}
+        else:
+            part = self.raw.slice(first, rows)
+            rest = dict(zip(part.schema.names, part.columns, strict=True))
+        arrays = {
+            "partition": pa.repeat(pa.scalar(self.partition, pa.int32()), rows),
+            **dict(zip(_BASE, base.columns, strict=True)),
+            **rest,
+        }
+        return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
+
+
+def open_chunk(
+    maps: Maps, chunk: Chunk, partition: int, wanted: WantedColumns, extras: Collection[str]
+) -> Held | None:
+    """Return a chunk's content, or None if it is gone or is not enough to read these columns.
+
+    Args:
+        maps: What is mapped already.
+        chunk: The chunk.
+        partition: Whose it is.
+        wanted: The columns.
+        extras: What is wanted of each record beside its value: `key`, `headers`, `timestamp_type`.
+
+    Raises:
+        Nothing of its own.
+    """
+    base = maps.get(chunk.path(BASE))
+    if base is None:
+        return None
+    columns: dict[str, Column] = {}
+    for kind in chunk.columns:
+        mapped = maps.get(chunk.path(kind), is_used=False)
+        if mapped is not None and any(name in wanted.names for name in mapped.batch.schema.names):
+            maps.get(chunk.path(kind))
+            columns.update(unpack_columns(mapped.batch, mapped.notes))
+    held = Held(partition, base.batch, base.notes[_TOMBSTONES], None, columns)
+    is_whole = not wanted.lacking(columns).names
+    if is_whole and not extras and not held.tombstones and wanted.are_clean(columns):
+        return held
+    raw = maps.get(chunk.path(RAW)) if chunk.has_raw else None
+    if raw is None or not set(extras) <= set(raw.batch.schema.names):
+        return None
+    held.raw = raw.batch
+    return held
+
+
+def open_all(maps: Maps, chunk: Chunk, partition: int) -> Held | None:
+    """Return all of a chunk's content without using it, or None if it is gone.
+
+    Raises:
+        Nothing of its own.
+    """
+    base = maps.get(chunk.path(BASE), is_used=False)
+    raw = maps.get(chunk.path(RAW), is_used=False) if chunk.has_raw else None
+    columns: dict[str, Column] = {}
+    for kind in chunk.columns:
+        mapped = maps.get(chunk.path(kind), is_used=False)
+        if mapped is not None:
+            columns.update(unpack_columns(mapped.batch, mapped.notes))
+    if base is None:
+        return None
+    return Held(partition, base.batch, base.notes[_TOMBSTONES], None if raw is None else raw.batch, columns)
+
+
+def store_chunk(
+    space: Space, folder: Path, name: ChunkName, held: Held, keep: Collection[str]
+) -> Chunk | None:
+    """Write a chunk, its base last, so that it is there whole or not at all; None if there is no room.
+
+    Raises:
+        Nothing of its own.
+    """
+    kind = new_columns()
+    chunk = Chunk(name, folder, held.raw is not None, (kind,) if held.columns else ())
+    is_stored = (
+        (held.raw is None or write_file(space, chunk.path(RAW), held.raw, {}, keep))
+        and (not held.columns or store_columns(space, chunk, kind, held.columns, keep))
+        and write_file(space, chunk.path(BASE), held.base, {_TOMBSTONES: held.tombstones}, keep)
+    )
+    if not is_stored:
+        remove_chunk(chunk)
+        return None
+    return chunk
+
+
+def store_columns(
+    space: Space, chunk: Chunk, kind: str, columns: Mapping[str, Column], keep: Collection[str]
+) -> bool:
+    """Add decoded columns to a chunk; return whether there was room.
+
+    Raises:
+        Nothing of its own.
+    """
+    batch, notes = pack_columns(columns)
+    return write_file(space, chunk.path(kind), batch, notes, keep)
+
+
+def remove_chunk(chunk: Chunk) -> None:
+    """Remove a chunk; who has its rows keeps them.
+
+    Raises:
+        Nothing of its own.
+    """
+    for path in chunk.paths():
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _number(scalar: pa.Scalar) -> int:
+    number: int = scalar.as_py()
+    return number
