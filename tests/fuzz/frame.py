@@ -37,6 +37,7 @@ class Round:
         about: The schema, for whoever has to look into a difference.
         schema: The columns wanted.
         record: Makes one good payload.
+        hurt: The format's own way to hurt one, beside those that know no format; None if there is none.
         paths: The decoders, by name; all of them have to agree with each other to the letter.
         reference: Says what one payload means, as `plain_rows` would show it.
         stricter: Where a decoder may refuse what the reference takes: a pattern of its reason, and the
@@ -51,6 +52,7 @@ class Round:
     reference: Callable[[bytes], Verdict]
     stricter: Mapping[str, str] = field(default_factory=dict)
     looser: Mapping[str, str] = field(default_factory=dict)
+    hurt: Callable[[random.Random, bytes], bytes] | None = None
 
 
 class Target(Protocol):

@@ -1,7 +1,8 @@
 """JSON records: the fast path against the exact one, which defines what a record means.
 
-Rows are flat and nested, of every column type that JSON has a form for. How exact
-the reference itself is, the cells of `tests/hotset/test_json.py` say.
+Rows are flat and nested, of every column type that JSON has a form for. The reference
+is held against Python's own `json` where that has the column's values; how exact it is
+besides, the cells of `tests/hotset/test_json.py` say.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import datetime as dt
 import functools
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -31,6 +32,8 @@ def _text(rng: random.Random) -> str:
     return "".join(rng.choice('abc"\\é😀\n ,}{') for _ in range(rng.randint(0, 9)))
 
 
+_INSIDE: Final = pa.struct([pa.field("x", pa.int32(), nullable=False), ("y", pa.list_(pa.string()))])
+
 # Each column type, and a JSON value that fits it.
 _VALUES: Final[list[tuple[pa.DataType, Callable[[random.Random], Any]]]] = [
     (pa.int32(), lambda rng: rng.randrange(-(2**31), 2**31)),
@@ -44,8 +47,16 @@ _VALUES: Final[list[tuple[pa.DataType, Callable[[random.Random], Any]]]] = [
     (pa.timestamp("us", tz="UTC"), lambda rng: _time(rng).isoformat() + "Z"),
     (pa.decimal128(20, 4), lambda rng: f"{rng.randrange(-(10**19), 10**19) / 10**4:.4f}"),
     (pa.binary(), lambda rng: base64.b64encode(rng.randbytes(rng.randint(0, 6))).decode()),
+    (pa.decimal128(38, 10), lambda rng: rng.choice([1, 10.25, 1e15, "0.0000000001", 123456.7890123])),
+    (pa.decimal128(9, 2), lambda rng: rng.randrange(-(10**9), 10**9) / 100),
+    (pa.float32(), lambda rng: rng.choice([0.1, 1, -2.5e30])),
+    (pa.timestamp("us"), lambda rng: rng.choice([rng.randrange(2**41), _time(rng).isoformat()])),
+    (pa.binary(2), lambda rng: base64.b64encode(rng.randbytes(2)).decode()),
     (pa.list_(pa.int32()), lambda rng: [rng.randrange(9) for _ in range(rng.randint(0, 3))]),
     (pa.struct([("x", pa.string())]), lambda rng: {"x": _text(rng)}),
+    (_INSIDE, lambda rng: {"x": rng.randrange(9), "y": None if rng.random() < 0.3 else [_text(rng)] * 2}),
+    (pa.list_(_INSIDE), lambda rng: [{"x": n, "y": []} for n in range(rng.randint(0, 3))]),
+    (pa.map_(pa.string(), pa.list_(pa.decimal128(6, 2))), lambda rng: {_text(rng): [1.25, None, "3"]}),
     (pa.map_(pa.string(), pa.int64()), lambda rng: {_text(rng): 1 for _ in range(rng.randint(0, 3))}),
 ]
 
@@ -68,9 +79,140 @@ def make_round(rng: random.Random) -> Round:
         record=record,
         paths={"fast": functools.partial(decode_json, schema=schema)},
         reference=functools.partial(_meaning, schema),
+        hurt=_hurt,
     )
+
+
+# Values in a record's text that are wrong, unusual, or wrong in some columns only.
+_WILD: Final = (
+    *(
+        "1.5",
+        "1e2",
+        "1E-2",
+        "1e400",
+        "1e-400",
+        "-0",
+        "-0.0",
+        "0.1",
+        "12.3400",
+        "5e-324",
+        "01",
+        "+1",
+        ".5",
+        "1.",
+    ),
+    *("2147483648", "9223372036854775808", "-9223372036854775809", "18446744073709551616", "9" * 40),
+    *("12345678901234567.25", "0.30000000000000004", "1000.0000000000000001", "1000000000000000001e-15"),
+    *("123456789012345.6", "1700000000000", "1700000000000000", "0.00001", "99999999999999.9999", "0x1"),
+    *(
+        "true",
+        "TRUE",
+        "null",
+        "nul",
+        "NaN",
+        "nan",
+        "Infinity",
+        "-Infinity",
+        "inf",
+        "-inf",
+        "+NaN",
+        "INFINITY",
+    ),
+    *(
+        "[]",
+        "{}",
+        "[1]",
+        "[1.5]",
+        "[null]",
+        "[1,]",
+        '{"x":1}',
+        '{"x":null}',
+        '{"x":"y","x":"z"}',
+        '{"x":"y",}',
+    ),
+    *(
+        '{"a":1,"b":null}',
+        '{"a":1,"a":2}',
+        '{"":"x"}',
+        '{"\\ud800":1}',
+        '{"a":1.0}',
+        "[[1]]",
+        '[{"x":[1,2]}]',
+    ),
+    *(
+        '""',
+        '"abc"',
+        '"1"',
+        '"1.5"',
+        '"1e2"',
+        '"+1"',
+        '" 1"',
+        '"1\\n"',
+        '"NaN"',
+        '"0x1"',
+        '"-"',
+        '"1e999999999"',
+    ),
+    *(
+        '"\\ud800"',
+        '"\\ud83d\\ude00"',
+        '"\\u0000"',
+        '"\\""',
+        '"\\\\"',
+        '"\\u00e9"',
+        '"\\x"',
+        '", inf,"',
+        '",]"',
+    ),
+    *('"2026-01-02"', '"2026-13-02"', '"2026-1-2"', '"2026-01-02T03:04:05Z"', '"2026-01-02T03:04:05"'),
+    *(
+        '"2026-01-02T03:04Z"',
+        '"2026-01-02 03:04:05.1234567"',
+        '"2026-01-02T03:04:05+0200"',
+        '"9999-12-31T23:59:59.9"',
+    ),
+    *(
+        '"24:00:00"',
+        '"23:59:60"',
+        '"03:04"',
+        '"03:04:05.1"',
+        '"03:04:05.1234567"',
+        '"QUI="',
+        '"QUI"',
+        '"Q UI="',
+        '"QUI=QUI="',
+    ),
+)
+
+
+def _hurt(rng: random.Random, payload: bytes) -> bytes:
+    """Write other values, other spaces or more keys into a record, so that it mostly stays JSON."""
+    fields = [(json.dumps(name), json.dumps(value)) for name, value in json.loads(payload).items()]
+    for _ in range(rng.randint(0, 2)):
+        name = rng.choice(["c0", "c1", "c2", "C0", "x", "c\\u0030"])
+        fields.insert(rng.randint(0, len(fields)), (f'"{name}"', rng.choice(_WILD)))
+    for _ in range(rng.randint(0, 2)):
+        if fields:
+            at = rng.randrange(len(fields))
+            fields[at] = (fields[at][0], rng.choice(_WILD))
+    gap = rng.choice(["", "", "", " ", "\n", "\t ", "\f"])
+    body = f",{gap}".join(f"{name}{gap}:{gap}{value}" for name, value in fields)
+    return f"{gap}{{{gap}{body}{gap}}}{gap}".encode()
 
 
 def _meaning(schema: pa.Schema, payload: bytes) -> Verdict:
     decoded = decode_exactly(pa.array([payload], pa.binary()), schema)
-    return Refusal(decoded.faults[0].reason) if decoded.faults else plain_rows(decoded.rows)[0]
+    if decoded.faults:
+        return Refusal(decoded.faults[0].reason)
+    [row] = plain_rows(decoded.rows)
+    return row if _python_agrees(schema, payload, row) else Refusal("Python's own json reads something else")
+
+
+def _python_agrees(schema: pa.Schema, payload: bytes, row: Sequence[Any]) -> bool:
+    """Whether the reference itself says of simple values what Python does."""
+    record = json.loads(payload, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+    return all(
+        record.get(field.name) == value
+        for field, value in zip(schema, row, strict=True)
+        if field.type in (pa.int32(), pa.int64(), pa.bool_(), pa.string())
+    )

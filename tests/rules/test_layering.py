@@ -38,7 +38,7 @@ USED_IN: dict[str, tuple[str, ...]] = {
         "hotset/source.py",
         "hotset/trouble.py",
     ),
-    "duckdb": ("federation/engine/", "hotset/decode/json.py"),
+    "duckdb": ("federation/engine/", "hotset/decode/json_tokens.py"),
     "fastavro": ("federation/boundary/connect_events.py",),
     "google": ("hotset/decode/protobuf/",),
     "flask": ("sql_gateway/",),
