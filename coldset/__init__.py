@@ -30,6 +30,7 @@ from coldset.contents import footer_bounds, leaf_of, read_held
 from coldset.errors import ColdsetError
 from coldset.kept import Kept
 from coldset.proof import adds_nothing_since
+from coldset.properties import check_properties
 from coldset.read import read_cold
 from coldset.scan import ColdTask, plan_cold
 from coldset.write import delete_files, write_files
@@ -47,6 +48,7 @@ __all__ = [
     "Snapshot",
     "adds_nothing_since",
     "adds_rows",
+    "check_properties",
     "column_id",
     "commit_append",
     "delete_files",

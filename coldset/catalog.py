@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import pyarrow as pa
 from pyiceberg.catalog import _ENV_CONFIG, Catalog, CatalogType, infer_catalog_type, load_catalog
@@ -22,26 +22,27 @@ from pyiceberg.exceptions import (
     ServerError,
     ServiceUnavailableError,
 )
-from pyiceberg.io import FileIO, load_file_io
+from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
-from pyiceberg.typedef import RecursiveDict
+from pyiceberg.typedef import EMPTY_DICT, RecursiveDict
 from pyiceberg.utils.config import merge_config
 
 from coldset.errors import (
     CatalogConfigError,
     CatalogUnavailableError,
+    ColdsetError,
     SnapshotNotFoundError,
     TableNotFoundError,
     UnsupportedTableError,
 )
-from coldset.metadata import read_metadata
+from coldset.properties import nested, with_storage_defaults
 from coldset.schema import arrow_schema
 
-# These name Python code to import; no option and no table may choose what runs here.
-_CODE: Final = ("py-catalog-impl", "py-io-impl", "write.py-location-provider.impl", "auth.impl")
+# Names Python code that pyiceberg would import to write a file.
+_LOCATION_CODE: Final = "write.py-location-provider.impl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +105,13 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
     Args:
         name: Catalog name, as pyiceberg knows it; its own configuration files
             and environment variables apply below `properties`.
-        properties: pyiceberg catalog properties, secrets resolved.
+        properties: pyiceberg catalog properties, secrets resolved. They may name code
+            to run; `check_properties` is for those of which that must not be so.
 
     Raises:
-        CatalogConfigError: A property would load code, or the catalog refuses them.
+        CatalogConfigError: The catalog refuses the properties, or they make no catalog.
+        CatalogUnavailableError: The catalog did not answer.
     """
-    for key in properties:
-        if key in _CODE:
-            raise CatalogConfigError(f"catalog.{key} cannot be set: it would run code named by an option")
     return _open(os.getpid(), name, tuple(sorted(properties.items())))
 
 
@@ -119,7 +119,9 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
 @functools.lru_cache(maxsize=64)
 def _open(_pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
     try:
-        return _with_kept_metadata(_without_code(_load(name, dict(items))))
+        return _load(name, dict(items))
+    except ColdsetError:
+        raise
     except (OSError, ServerError, ServiceUnavailableError) as exc:
         raise CatalogUnavailableError(
             f"catalog {name!r} did not answer: {type(exc).__name__}: {exc}; "
@@ -135,43 +137,33 @@ def _open(_pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
 def _load(name: str, properties: dict[str, str]) -> Catalog:
     # As pyiceberg chooses it, from its own configuration too.
     merged = merge_config(_ENV_CONFIG.get_catalog_config(name) or {}, cast(RecursiveDict, properties))
-    named = str(merged.get("type") or "").lower()
-    if (named or infer_catalog_type(name, merged)) not in (CatalogType.REST, CatalogType.REST.value):
-        return load_catalog(name, **properties)
-    from coldset.rest import TimedRestCatalog  # a second, for those who need it
+    merged = with_storage_defaults(merged)
+    kind = str(merged.get("type") or "").lower()
+    if not kind and "py-catalog-impl" not in merged:
+        kind = str(getattr(infer_catalog_type(name, merged), "value", ""))
+    if kind == CatalogType.REST.value:
+        from coldset.rest import TimedRestCatalog  # a second, for those who need it
 
-    return TimedRestCatalog(name, **cast(dict[str, str], merged))
+        return TimedRestCatalog(name, **cast(dict[str, str], nested(merged)))
+    if kind == CatalogType.SQL.value:
+        from coldset.sql import TimedSqlCatalog
+
+        return TimedSqlCatalog(name, **cast(dict[str, str], merged))
+    return _believing_no_table(load_catalog(name, **cast(dict[str, str], merged)))
 
 
-def _without_code(catalog: Catalog) -> Catalog:
+def _believing_no_table(catalog: Catalog) -> Catalog:
     # A table's properties come from whoever may write to the catalog, and pyiceberg lets them
     # name the Python class that opens files.
     load_file_io = catalog._load_file_io  # noqa: SLF001 - there is no public seam
 
-    def load_safely(properties: Mapping[str, str] = {}, location: str | None = None) -> FileIO:
-        allowed = {key: value for key, value in properties.items() if key not in _CODE}
-        return load_file_io(allowed, location)
+    def load_safely(
+        properties: Mapping[str, str] = EMPTY_DICT,  # noqa: ARG001
+        location: str | None = None,
+    ) -> FileIO:
+        return load_file_io({}, location)
 
     catalog._load_file_io = load_safely  # type: ignore[method-assign]  # noqa: SLF001
-    return catalog
-
-
-def _with_kept_metadata(catalog: Catalog) -> Catalog:
-    # A row of a SQL catalog names the metadata file, and a metadata file never changes.
-    convert: Callable[[Any], Table] | None = getattr(catalog, "_convert_orm_to_iceberg", None)
-    if convert is None:
-        return catalog
-
-    def convert_kept(row: Any) -> Table:
-        location = row.metadata_location
-        if not (location and row.table_namespace and row.table_name):
-            return convert(row)  # raises, and says what is missing
-        metadata = read_metadata(load_file_io(catalog.properties, location), location)
-        identifier = (*Catalog.identifier_to_tuple(row.table_namespace), row.table_name)
-        io = catalog._load_file_io(metadata.properties, location)  # noqa: SLF001
-        return Table(identifier, metadata, location, io, catalog)
-
-    vars(catalog)["_convert_orm_to_iceberg"] = convert_kept  # there is no public seam
     return catalog
 
 
@@ -196,12 +188,11 @@ def load_table(catalog: Catalog, identifier: str) -> Table:
             f"{type(exc).__name__}: {exc}",
             table=identifier,
         ) from exc
-    for key in _CODE:
-        if key.startswith("write.") and key in table.metadata.properties:
-            raise UnsupportedTableError(
-                f"table {identifier!r} has property {key}, which names Python code to run; remove it",
-                table=identifier,
-            )
+    if _LOCATION_CODE in table.metadata.properties:
+        raise UnsupportedTableError(
+            f"table {identifier!r} has property {_LOCATION_CODE}, which names Python code to run; remove it",
+            table=identifier,
+        )
     return table
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from coldset import check_properties
 from federation.ddl import parse_schema
 from federation.errors import OptionError
 from federation.options import REGISTRY, check_options, integer_of, table_options, under, value_of
@@ -65,12 +66,15 @@ def merge_options(name: str, read: Mapping[str, str], file: Mapping[str, str]) -
 
     Raises:
         OptionError: An option is unknown or malformed, or names another table.
+        CatalogConfigError: A catalog property is one that only the file may set.
     """
     if split_name(name)[1] is not Part.ROWS:
         raise OptionError(
             f"{name!r} is not a table but a part of {split_name(name)[0]!r}; name that one", option="path"
         )
-    merged = {**check_options(file), **check_options(read)}
+    checked = check_options(read)
+    check_properties(under(checked, "catalog."))
+    merged = {**check_options(file), **checked}
     if merged.get("path", name) != name:
         raise OptionError(f"option path says {merged['path']!r}, and the table is {name!r}", option="path")
     return {**merged, "path": name}

@@ -195,9 +195,14 @@ PASSTHROUGH: Final = {
     "reference), `schema.registry.ssl.ca.location`, `schema.registry.ssl.certificate.location`, "
     "`schema.registry.ssl.key.location`, `schema.registry.ssl.key.password`; and "
     "`schema.registry.request.timeout.ms` (10000), milliseconds for one schema with all it refers to.",
-    "catalog.": "A pyiceberg catalog property, such as `catalog.type`, `catalog.uri`, `catalog.warehouse`. "
-    "A REST catalog may be silent for `catalog.rest.client.socket-timeout-ms` (30000) milliseconds, and "
-    "take `catalog.rest.client.connection-timeout-ms` (10000) to connect.",
+    "catalog.": "A pyiceberg catalog property, such as `catalog.type`, `catalog.uri`, `catalog.warehouse`, "
+    "`catalog.s3.endpoint`. A REST catalog may be silent for `catalog.rest.client.socket-timeout-ms` (30000) "
+    "milliseconds, and take `catalog.rest.client.connection-timeout-ms` (10000) to connect; one in "
+    "PostgreSQL has `catalog.sql.connect-timeout-ms` (10000) to connect, and "
+    "`catalog.sql.transaction-timeout-ms` (30000) for what it is asked; an S3 store has "
+    "`catalog.s3.connect-timeout` (5) and `catalog.s3.request-timeout` (15) seconds for each of a few tries. "
+    "Properties that name code to run, such as `catalog.py-io-impl`, "
+    "count in the configuration file and nowhere else.",
 }
 
 TABLE_PROPERTY_PREFIX: Final = "kafkaiceberg."

@@ -14,7 +14,7 @@ import re
 import socket
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self
@@ -27,7 +27,15 @@ from stack.stoppable import Stoppable
 FORWARD_S: Final = 60.0
 POLL_S: Final = 0.05
 COMMIT: Final = re.compile(r"/v1/(?:[^/]+/)*(?:namespaces/[^/]+/tables/[^/]+|transactions/commit)/?$")
-ONE_HOP: Final = {"connection", "content-length", "host", "keep-alive", "transfer-encoding"}
+# An encoding would hide from the proxy what it adds to.
+ONE_HOP: Final = {
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "host",
+    "keep-alive",
+    "transfer-encoding",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +98,17 @@ class CatalogProxy(Stoppable):
         """Say what happens to every request from now on, commits included; None ends it."""
         self._server.everything = fault
 
+    def add_to_answers(
+        self, *, config: Mapping[str, Any] | None = None, table: Mapping[str, Any] | None = None
+    ) -> None:
+        """Put more into answers from now on, as catalogs do that lend credentials or mean ill.
+
+        Args:
+            config: Overrides in the catalog's answer about itself.
+            table: Members of its answer about a table.
+        """
+        self._server.additions = (dict(config or {}), dict(table or {}))
+
     def release(self) -> None:
         """Let all requests that hang go on."""
         self._server.release()
@@ -113,6 +132,7 @@ class _Server(ThreadingHTTPServer):
         self.target = (host, port)
         self.everything: CatalogFault | None = None
         self.commits = 0
+        self.additions: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
         self.released = threading.Event()
         self._planned: deque[CatalogFault | None] = deque()
         self._lock = threading.Lock()
@@ -131,6 +151,15 @@ class _Server(ThreadingHTTPServer):
             self.commits += is_commit
             planned = self._planned.popleft() if is_commit and self._planned else None
         return self.everything or planned
+
+    def with_additions(self, body: bytes, *, is_config: bool) -> bytes:
+        config, table = self.additions
+        answer = json.loads(body)
+        if is_config:
+            answer["overrides"] = {**(answer.get("overrides") or {}), **config}
+        if "metadata-location" in answer:
+            answer |= table
+        return json.dumps(answer).encode()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients that went away while their request hung are no news."""
@@ -154,7 +183,11 @@ class _Handler(BaseHTTPRequestHandler):
         released = self.server.released
         fault = self.server.fault_of(self.command, self.path)
         if fault is None:
-            self._answer(*self._forward(body))
+            status, headers, answer = self._forward(body)
+            if status == 200 and any(self.server.additions):
+                is_config = urlsplit(self.path).path == "/v1/config"
+                answer = self.server.with_additions(answer, is_config=is_config)
+            self._answer(status, headers, answer)
             return
         if fault.is_applied:
             self._forward(body)

@@ -46,6 +46,7 @@ USED_IN: dict[str, tuple[str, ...]] = {
     "pyiceberg": ("coldset/",),
     "pyroaring": ("coldset/",),
     "pyspark": ("federation/spark_source.py", "pipeline/"),
+    "sqlalchemy": ("coldset/sql.py",),
     "waitress": ("sql_gateway/",),
     "werkzeug": ("sql_gateway/",),
 }
