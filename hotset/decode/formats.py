@@ -82,9 +82,9 @@ def decoder_for(
     if registry is None:
         raise RegistryConfigError(f"{side} format {name!r} needs a schema registry; set schema.registry.url")
     chosen = record_format.reader_schema
-    if side == "key" or chosen == "none":
-        return FramedDecoder(name, registry, side)
-    return FramedDecoder(name, registry, side, _Reader(registry, chosen, topic))
+    reader = None if side == "key" or chosen == "none" else _Reader(registry, chosen, topic)
+    isolates = record_format.bad_records is not BadRecords.FAIL
+    return FramedDecoder(name, registry, side, reader, isolates=isolates)
 
 
 @dataclass(frozen=True, slots=True)

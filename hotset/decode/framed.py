@@ -45,6 +45,8 @@ class FramedDecoder:
         registry: Knows the schemas.
         side: Whether payloads are values or keys of records.
         reader: Tells the schema whose aliases and defaults count, for Avro.
+        isolates: Whether records of a schema that no row can be made of are faults; else that is an
+            error, which says more than a fault of one record could.
     """
 
     def __init__(
@@ -53,11 +55,14 @@ class FramedDecoder:
         registry: SchemaRegistry,
         side: Side = "value",
         reader: Callable[[], RegisteredSchema] | None = None,
+        *,
+        isolates: bool = False,
     ) -> None:
         self._format = format_name
         self._registry = registry
         self._header = f"__{side}_schema_id"
         self._reader = reader
+        self._isolates = isolates
 
     def __call__(
         self, payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None
@@ -66,7 +71,8 @@ class FramedDecoder:
 
         Raises:
             SchemaNotFoundError: The registry does not know a schema.
-            SchemaMismatchError: A schema is of another format, or no row can be made of it.
+            SchemaMismatchError: A schema is of another format, or no row can be made of it, and its
+                records are not isolated.
             HotsetError: The registry could not be asked. Like the others, with detail `row`,
                 the first row that needs the schema.
         """
@@ -139,6 +145,8 @@ class FramedDecoder:
         try:
             return self._compiled(told[: _size(told)], schema)(bodies)
         except HotsetError as exc:
+            if self._isolates and isinstance(exc, SchemaMismatchError):
+                return _all_bad(schema, len(payloads), str(exc))
             exc.details["row"] = first_row
             raise
 
@@ -189,6 +197,11 @@ def _only_head(payloads: pa.BinaryArray) -> bytes | None:
     head: bytes = payloads[0].as_py()[:_FRAME_BYTES]
     is_frame = len(head) == _FRAME_BYTES and head[0] == 0
     return head if is_frame and pc.all(pc.starts_with(payloads, head)).as_py() else None
+
+
+def _all_bad(schema: pa.Schema, rows: int, reason: str) -> Decoded:
+    nulls = batch_of([pa.nulls(rows, field.type) for field in schema], schema, rows)
+    return Decoded(nulls, tuple(Fault(row, reason) for row in range(rows)))
 
 
 def _joined(prefix: bytes, values: pa.BinaryArray) -> pa.BinaryArray:

@@ -39,10 +39,10 @@ FIRST_BAD = [
 ]
 
 
-@pytest.fixture
-def half(lake: MakeLake) -> Lake:
-    """Id 0 in the table; behind it ids 1, 4 and two records that are no rows."""
-    made = lake(schema=SCHEMA)
+@pytest.fixture(params=["off", "on_demand"])
+def half(lake: MakeLake, request: pytest.FixtureRequest) -> Lake:
+    """Id 0 in the table; behind it ids 1, 4 and two records that are no rows. With and without a store."""
+    made = lake(schema=SCHEMA).having(hotStore=request.param)
     produce(made.bootstrap, made.topic, [{"id": 0, "amount": 0}])
     commit_until(made)
     produce(made.bootstrap, made.topic, [{"id": 1, "amount": 1}, BAD[0], {"id": 4, "amount": 4}])

@@ -1,19 +1,25 @@
 """For each format: how a good record looks, and every way a record of it can be bad.
 
 The suite of bad records is one for all formats, so what differs is only here: the
-bytes, and words that the reason must have.
+bytes, words that the reason must have, and schemas that records name.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import pyarrow as pa
 
 from hotset.decode import RecordFormat
+from hotset.registry import SchemaRegistry
+from hotset.registry_settings import parse_registry
+from tests.fuzz.avro_bytes import counted, number
+from tests.hotset.avro_records import record_of
+from tests.hotset.small_registry import small_registry
 
 SCHEMA: Final = pa.schema(
     [
@@ -32,36 +38,145 @@ class Payloads:
         record_format: How records are encoded.
         good: Makes the record with this id, note "n<id>" and x = id.
         bad: What is wrong with a record to its bytes, and a word of the reason.
+        misfits: The same, of records whose schema no row can be made of.
     """
 
     record_format: RecordFormat
     good: Callable[[int], bytes]
     bad: Mapping[str, tuple[bytes, str]]
+    misfits: Mapping[str, tuple[bytes, str]] = field(default_factory=dict)
 
 
-def _json(number: int) -> bytes:
+def _framed(schema_id: int, body: bytes) -> bytes:
+    return b"\0" + schema_id.to_bytes(4, "big") + body
+
+
+_UNFRAMED: Final[Mapping[str, tuple[bytes, str]]] = {
+    "empty": (b"", "is empty, without a frame"),
+    "wrong magic": (b"\x01\0\0\0\x01{}", "begins with the byte 0x01"),
+    "half a frame": (b"\0\0\0", "a frame alone has 5"),
+}
+
+
+def _text(number: int) -> bytes:
     return json.dumps({"id": number, "note": f"n{number}", "at": {"x": number}}).encode()
 
 
-JSON: Final = Payloads(
-    RecordFormat("json"),
-    _json,
+_JSON_BODIES: Final[Mapping[str, tuple[bytes, str]]] = {
+    "a fraction in a long": (b'{"id": 1.5}', "column 'id' wants int64"),
+    "a word in a long": (b'{"id": "abc"}', "holds a string"),
+    "overflow": (b'{"id": 9223372036854775808}', "outside its range"),
+    "overflow inside": (b'{"id": 1, "at": {"x": 2147483648}}', "outside its range"),
+    "a required column absent": (b'{"note": "x"}', "required"),
+    "a required column null": (b'{"id": null, "note": "x"}', "required"),
+    "truncated": (_text(7)[:-3], "not one JSON document"),
+    "two objects": (_text(7) + _text(8), "not one JSON document"),
+    "no body": (b"", "not one JSON document"),
+    "not UTF-8": (b'{"id": 1, "note": "\xff"}', "not UTF-8"),
+    "trailing bytes": (_text(7) + b"\0", "not one JSON document"),
+    "no object": (b"[1]", "an array, not a JSON object"),
+}
+
+_JSON: Final = Payloads(RecordFormat("json"), _text, _JSON_BODIES)
+
+_JSON_SCHEMA: Final = Payloads(
+    RecordFormat("json_schema"),
+    lambda number: _framed(1, _text(number)),
+    {**{wrong: (_framed(1, body), why) for wrong, (body, why) in _JSON_BODIES.items()}, **_UNFRAMED},
+    {"another format": (_framed(2, _text(1)), "schema id 2 is Avro")},
+)
+
+
+def _datum(first: int, note: bytes | None = b"n", x: int = 1) -> bytes:
+    text = number(0) if note is None else number(1) + counted(note)
+    return number(1) + number(first) + text + number(x)
+
+
+_AVRO: Final = Payloads(
+    RecordFormat("avro"),
+    lambda n: _framed(2, _datum(n, b"n%d" % n, n)),
     {
-        "a fraction in a long": (b'{"id": 1.5}', "column 'id' wants int64"),
-        "a word in a long": (b'{"id": "abc"}', "holds a string"),
-        "overflow": (b'{"id": 9223372036854775808}', "outside its range"),
-        "overflow inside": (b'{"id": 1, "at": {"x": 2147483648}}', "outside its range"),
-        "a required column absent": (b'{"note": "x"}', "required"),
-        "a required column null": (b'{"id": null, "note": "x"}', "required"),
-        "truncated": (_json(7)[:-3], "not one JSON document"),
-        "two objects": (_json(7) + _json(8), "not one JSON document"),
-        "empty": (b"", "not one JSON document"),
-        "not UTF-8": (b'{"id": 1, "note": "\xff"}', "not UTF-8"),
-        "trailing bytes": (_json(7) + b"\0", "not one JSON document"),
-        "no object": (b"[1]", "an array, not a JSON object"),
+        "overflow inside": (_framed(2, _datum(1, x=2**31)), "outside its range"),
+        "an endless number": (_framed(2, b"\x02" + b"\xff" * 11), "column 'id'"),
+        "a required column null": (_framed(2, number(0) + number(0) + number(1)), "required"),
+        "no such branch": (_framed(2, number(7)), "column 'id'"),
+        "truncated": (_framed(2, _datum(7)[:-1]), "ends too early"),
+        "two records": (_framed(2, _datum(7) * 2), "after its last field"),
+        "no body": (_framed(2, b""), "ends too early"),
+        "not UTF-8": (_framed(2, _datum(1, b"\xff")), "UTF-8"),
+        "trailing bytes": (_framed(2, _datum(7) + b"\0"), "after its last field"),
+        **_UNFRAMED,
+    },
+    {
+        "a fraction in a long": (_framed(3, b"\0" * 8), "column 'id' wants int64"),
+        "a word in a long": (_framed(4, counted(b"abc")), "column 'id' wants int64"),
+        "another format": (_framed(1, b"{}"), "schema id 1 is JSON Schema"),
     },
 )
 
-FORMATS: Final = {"json": JSON}
 
-CASES: Final = [(name, wrong) for name, payloads in FORMATS.items() for wrong in payloads.bad]
+def _message(first: int, x: int = 1, note: bytes = b"n") -> bytes:
+    """A message of schema 5, with its index."""
+    inside = b"\x08" + _varint(x)
+    note = b"\x12" + _varint(len(note)) + note
+    return b"\0\x08" + _varint(first) + note + b"\x1a" + _varint(len(inside)) + inside
+
+
+def _varint(value: int) -> bytes:
+    parts = []
+    while value > 127:
+        parts.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*parts, value])
+
+
+_PROTOBUF: Final = Payloads(
+    RecordFormat("protobuf"),
+    lambda n: _framed(5, _message(n, n, b"n%d" % n)),
+    {
+        "overflow": (_framed(5, _message(2**63)), "outside its range"),
+        "overflow inside": (_framed(5, _message(1, 2**31)), "outside its range"),
+        "a required column absent": (_framed(5, b"\0"), "required"),
+        "truncated": (_framed(5, _message(7)[:-1]), "not a Protobuf message"),
+        "no body": (_framed(5, b""), "message index"),
+        "not UTF-8": (_framed(5, _message(1, note=b"\xff")), "not a Protobuf message"),
+        "trailing bytes": (_framed(5, _message(7) + b"\0"), "not a Protobuf message"),
+        **_UNFRAMED,
+    },
+    {
+        "a word in a long": (_framed(6, b"\0\x0a\x03abc"), "column 'id' is of type int64"),
+        "another format": (_framed(1, b"{}"), "schema id 1 is JSON Schema"),
+    },
+)
+
+FORMATS: Final = {"json": _JSON, "json_schema": _JSON_SCHEMA, "avro": _AVRO, "protobuf": _PROTOBUF}
+
+CASES: Final = [
+    (name, wrong) for name, payloads in FORMATS.items() for wrong in (*payloads.bad, *payloads.misfits)
+]
+
+_PROTO: Final = """
+syntax = "proto3";
+message O {
+  optional uint64 id = 1;
+  string note = 2;
+  message A { int64 x = 1; }
+  A at = 3;
+}
+"""
+_PROTO_OF_TEXT: Final = 'syntax = "proto3"; message O { string id = 1; }'
+
+
+@contextmanager
+def registry() -> Iterator[SchemaRegistry]:
+    """A registry that knows the schemas of all of these records."""
+    inside: Any = record_of(("x", "long"), name="a")
+    avro = record_of(("id", ["null", "long"]), ("note", ["null", "string"]), ("at", inside))
+    with small_registry() as server:
+        server.knows("/schemas/ids/1", "{}", "JSON")
+        server.knows("/schemas/ids/2", json.dumps(avro))
+        server.knows("/schemas/ids/3", json.dumps(record_of(("id", "double"))))
+        server.knows("/schemas/ids/4", json.dumps(record_of(("id", "string"))))
+        server.knows("/schemas/ids/5", _PROTO, "PROTOBUF")
+        server.knows("/schemas/ids/6", _PROTO_OF_TEXT, "PROTOBUF")
+        yield SchemaRegistry(parse_registry({"url": server.url}))

@@ -6,19 +6,33 @@ how statements show it is told in the suite of the same name beside the engines.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 from hotset.decode import LETTERS, MARKS, BadRecord, BadRecords, DecodedRows, RowDecoder
-from hotset.errors import DecodeError
-from tests.hotset.bad_payloads import CASES, FORMATS, SCHEMA, Payloads
+from hotset.errors import DecodeError, SchemaMismatchError, SchemaNotFoundError
+from hotset.registry import SchemaRegistry
+from tests.hotset.bad_payloads import CASES, FORMATS, SCHEMA, Payloads, registry
 from tests.hotset.raw import raw_records
 
 KAFKA_COLUMNS = {"kafka_offset": "offset"}
 WHOLE = pa.schema([*SCHEMA, pa.field("kafka_offset", pa.int64(), nullable=False)])
 NULLABLE = pa.schema([*(pa.field(found.name, found.type) for found in WHOLE), *MARKS])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def schemas() -> Iterator[None]:
+    """What the records' schema ids mean, for the whole file."""
+    with registry() as running:
+        KNOWN.append(running)
+        yield
+    KNOWN.clear()
+
+
+KNOWN: list[SchemaRegistry] = []
 
 
 def decoder(payloads: Payloads, policy: BadRecords, *columns: str, tombstones: bool = False) -> RowDecoder:
@@ -30,16 +44,20 @@ def decoder(payloads: Payloads, policy: BadRecords, *columns: str, tombstones: b
         "orders",
         whole=WHOLE,
         keeps_letters=policy is BadRecords.DEAD_LETTER,
+        registry=KNOWN[0],
     )
 
 
-def decoded(name: str, wrong: str, policy: BadRecords, *columns: str) -> tuple[DecodedRows, Payloads]:
+def decoded(name: str, wrong: str, policy: BadRecords, *columns: str) -> DecodedRows:
     """Three good records, of which the second is followed by a bad one: offsets 100 to 103."""
     payloads = FORMATS[name]
-    values = [payloads.good(0), payloads.good(1), payloads.bad[wrong][0], payloads.good(3)]
-    made = decoder(payloads, policy, *columns)
-    raw = with_more(raw_records(values)) if made.needs_keys else raw_records(values)
-    return made.decode(raw), payloads
+    values = [payloads.good(0), payloads.good(1), bad_of(name, wrong)[0], payloads.good(3)]
+    return decoder(payloads, policy, *columns).decode(with_more(raw_records(values)))
+
+
+def bad_of(name: str, wrong: str) -> tuple[bytes, str]:
+    """The bad record, and a word of the reason."""
+    return {**FORMATS[name].bad, **FORMATS[name].misfits}[wrong]
 
 
 def with_more(raw: pa.RecordBatch) -> pa.RecordBatch:
@@ -62,25 +80,26 @@ def test_fail_names_the_record_and_the_reason(name: str, wrong: str) -> None:
     with pytest.raises(DecodeError) as caught:
         decoded(name, wrong, BadRecords.FAIL)
 
-    assert "topic 'orders' partition 3 offset 102 is not a row" in str(caught.value)
-    assert FORMATS[name].bad[wrong][1] in str(caught.value)
+    assert "topic 'orders' partition 3 offset 102" in str(caught.value)
+    assert bad_of(name, wrong)[1] in str(caught.value)
+    assert isinstance(caught.value, SchemaMismatchError) == (wrong in FORMATS[name].misfits)
     assert (caught.value.details["partition"], caught.value.details["offset"]) == (3, 102)
 
 
 @pytest.mark.parametrize(("name", "wrong"), CASES)
 def test_skip_leaves_out_the_record_and_says_so(name: str, wrong: str) -> None:
-    found, payloads = decoded(name, wrong, BadRecords.SKIP)
+    found = decoded(name, wrong, BadRecords.SKIP)
 
     assert found.rows.to_pylist() == GOOD
     [bad] = found.bad
     assert (bad.partition, bad.offset) == (3, 102)
-    assert payloads.bad[wrong][1] in bad.reason
+    assert bad_of(name, wrong)[1] in bad.reason
     assert found.letters is None
 
 
 @pytest.mark.parametrize(("name", "wrong"), CASES)
 def test_null_keeps_a_row_that_says_why(name: str, wrong: str) -> None:
-    found, payloads = decoded(name, wrong, BadRecords.NULL)
+    found = decoded(name, wrong, BadRecords.NULL)
 
     first, second, bad, last = found.rows.to_pylist()
     marks = {"_kafkaiceberg_partition": 3, "_kafkaiceberg_error": None}
@@ -88,7 +107,7 @@ def test_null_keeps_a_row_that_says_why(name: str, wrong: str) -> None:
         {**row, **marks, "_kafkaiceberg_offset": row["kafka_offset"]} for row in GOOD
     ]
     reason = bad.pop("_kafkaiceberg_error")
-    assert payloads.bad[wrong][1] in reason
+    assert bad_of(name, wrong)[1] in reason
     assert bad == {
         **dict.fromkeys(SCHEMA.names),
         "kafka_offset": 102,
@@ -100,19 +119,19 @@ def test_null_keeps_a_row_that_says_why(name: str, wrong: str) -> None:
 
 @pytest.mark.parametrize(("name", "wrong"), CASES)
 def test_a_dead_letter_is_the_record_as_it_was(name: str, wrong: str) -> None:
-    found, payloads = decoded(name, wrong, BadRecords.DEAD_LETTER)
+    found = decoded(name, wrong, BadRecords.DEAD_LETTER)
 
     assert found.rows.to_pylist() == GOOD
     assert found.letters is not None
     assert found.letters.schema == LETTERS
     [letter] = found.letters.drop_columns(["timestamp"]).to_pylist()
-    assert payloads.bad[wrong][1] in letter.pop("error")
+    assert bad_of(name, wrong)[1] in letter.pop("error")
     assert letter == {
         "topic": "orders",
         "partition": 3,
         "offset": 102,
         "key": b"k2",
-        "value": payloads.bad[wrong][0],
+        "value": bad_of(name, wrong)[0],
         "headers": [{"key": "h", "value": b"2"}],
     }
     assert len(found.bad) == 1
@@ -124,7 +143,7 @@ def test_a_dead_letter_is_the_record_as_it_was(name: str, wrong: str) -> None:
 def test_a_record_is_bad_whatever_is_asked_for(
     name: str, wrong: str, policy: BadRecords, columns: tuple[str, ...]
 ) -> None:
-    found, _ = decoded(name, wrong, policy, *columns)
+    found = decoded(name, wrong, policy, *columns)
 
     assert found.rows.schema.names == list(columns)
     assert [bad.offset for bad in found.bad] == [102]
@@ -133,7 +152,7 @@ def test_a_record_is_bad_whatever_is_asked_for(
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_only_the_columns_that_are_wanted_are_judged_if_bad_records_are_errors(name: str) -> None:
-    found, _ = decoded(name, "a fraction in a long", BadRecords.FAIL, "kafka_offset")
+    found = decoded(name, "overflow inside", BadRecords.FAIL, "kafka_offset")
 
     assert found.rows.column("kafka_offset").to_pylist() == [100, 101, 102, 103]
 
@@ -144,11 +163,19 @@ def test_every_record_may_be_bad(name: str, policy: BadRecords) -> None:
     payloads = FORMATS[name]
     made = decoder(payloads, policy)
 
-    raw = with_more(raw_records([value for value, _ in payloads.bad.values()]))
-    found = made.decode(raw)
+    values = [value for value, _ in (*payloads.bad.values(), *payloads.misfits.values())]
+    found = made.decode(with_more(raw_records(values)))
 
-    assert [bad.offset for bad in found.bad] == list(range(100, 100 + len(payloads.bad)))
-    assert found.rows.num_rows == (len(payloads.bad) if policy is BadRecords.NULL else 0)
+    assert [bad.offset for bad in found.bad] == list(range(100, 100 + len(values)))
+    assert found.rows.num_rows == (len(values) if policy is BadRecords.NULL else 0)
+
+
+@pytest.mark.parametrize("policy", list(BadRecords))
+def test_a_schema_that_is_not_known_is_an_error_and_no_bad_record(policy: BadRecords) -> None:
+    unknown = b"\0" + (99).to_bytes(4, "big") + b"{}"
+
+    with pytest.raises(SchemaNotFoundError, match="offset 100"):
+        decoder(FORMATS["json_schema"], policy).decode(with_more(raw_records([unknown])))
 
 
 @pytest.mark.parametrize("policy", list(BadRecords))
