@@ -173,6 +173,11 @@ def _record_format(options: Mapping[str, str]) -> RecordFormat:
         raise OptionError("options 'keyFormat' and 'keyFields' go together; give both", option="keyFormat")
     if len(set(key_fields)) < len(key_fields):
         raise OptionError("option 'keyFields' names one column twice", option="keyFields")
+    reader = value_of(options, "readerSchema") or "none"
+    if reader not in ("none", "latest") and not (reader.isdecimal() and int(reader) < 1 << 32):
+        raise OptionError(
+            f"option 'readerSchema' is none, latest or a schema id, not {reader!r}", option="readerSchema"
+        )
     found = RecordFormat(
         value=value_of(options, "valueFormat") or "json",
         skips_tombstones=value_of(options, "tombstones") == "skip",
@@ -180,7 +185,13 @@ def _record_format(options: Mapping[str, str]) -> RecordFormat:
         key=key,
         key_fields=key_fields,
         registry=tuple(sorted(under(options, REGISTRY).items())),
+        reader_schema=reader,
     )
+    if reader != "none" and found.value != "avro":
+        raise OptionError(
+            f"option 'readerSchema' is for valueFormat=avro, and the format is {found.value}; leave it out",
+            option="readerSchema",
+        )
     if found.needs_registry and value_of(options, "read") != "cold":
         check_names(dict(found.registry))
     return found

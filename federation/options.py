@@ -41,6 +41,13 @@ OPTIONS: Final = (
         may_be_table_property=True,
     ),
     Option(
+        "readerSchema",
+        "string",
+        "none",
+        "Whose aliases and defaults count for Avro values: `none`, `latest` of `<topic>-value`, or an id.",
+        may_be_table_property=True,
+    ),
+    Option(
         "kafka.isolation.level",
         "string",
         Isolation.READ_COMMITTED.value,
@@ -190,11 +197,10 @@ REGISTRY: Final = "schema.registry."
 PASSTHROUGH: Final = {
     "kafka.": "A librdkafka property; `kafka.bootstrap.servers` is required unless `read` is `cold`. "
     "Only properties that cannot run code or change how ranges are read.",
-    REGISTRY: "Where schemas are, as Confluent's clients say it: `schema.registry.url` (several "
-    "separated by commas), `schema.registry.basic.auth.user.info` or `schema.registry.bearer.auth.token` (by "
-    "reference), `schema.registry.ssl.ca.location`, `schema.registry.ssl.certificate.location`, "
-    "`schema.registry.ssl.key.location`, `schema.registry.ssl.key.password`; and "
-    "`schema.registry.request.timeout.ms` (10000), milliseconds for one schema with all it refers to.",
+    REGISTRY: "Where schemas are, as Confluent's clients say it: `schema.registry.url` (several separated by "
+    "commas); by reference `.basic.auth.user.info` or `.bearer.auth.token`; `.ssl.ca.location`, "
+    "`.ssl.certificate.location`, `.ssl.key.location`, `.ssl.key.password`; `.request.timeout.ms` (10000), "
+    "milliseconds for one schema with all it refers to.",
     "catalog.": "A pyiceberg catalog property, such as `catalog.type`, `catalog.uri`, `catalog.warehouse`, "
     "`catalog.s3.endpoint`. A REST catalog may be silent for `catalog.rest.client.socket-timeout-ms` (30000) "
     "milliseconds, and take `catalog.rest.client.connection-timeout-ms` (10000) to connect; one in "

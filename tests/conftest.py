@@ -16,6 +16,7 @@ import pytest
 from hotset import native_available
 from hotset.native import PURE
 from stack import KafkaBroker
+from stack.registry import SchemaRegistryServer
 from stack.spark_writer import SparkWriter
 from tests.builders import EVENTS, Lake, new_lake
 
@@ -59,6 +60,13 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "native" and not found.is_available:
         pytest.skip(f"nothing is read natively here: {found.reason}")
     return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistryServer]:
+    """A real schema registry that tests may fill and must leave running; subjects are named by topic."""
+    with SchemaRegistryServer.start(tmp_path_factory.mktemp("registry")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ go back into their order. This file must not know what is in a body.
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable
 from functools import lru_cache
@@ -22,6 +23,7 @@ from hotset.decode.avro import compile_avro
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.json import decode_json
 from hotset.errors import HotsetError, SchemaMismatchError
+from hotset.native import PURE
 from hotset.registry import Kind, RegisteredSchema, SchemaRegistry
 
 Side = Literal["value", "key"]
@@ -166,7 +168,8 @@ class FramedDecoder:
                 schema=str(named),
             )
         try:
-            return _compile(writer, schema, None if self._reader is None else self._reader())
+            reader = None if self._reader is None else self._reader()
+            return _compile(writer, schema, reader, is_pure=bool(os.environ.get(PURE)))
         except SchemaMismatchError as exc:
             raise SchemaMismatchError(f"{what}: {exc}", **{**exc.details, "schema": str(named)}) from exc
 
@@ -175,7 +178,10 @@ _WORDS: Final[dict[Kind, str]] = {"AVRO": "Avro", "JSON": "JSON Schema", "PROTOB
 
 
 @lru_cache(maxsize=_COMPILED)
-def _compile(writer: RegisteredSchema, schema: pa.Schema, reader: RegisteredSchema | None) -> Bodies:
+def _compile(
+    writer: RegisteredSchema, schema: pa.Schema, reader: RegisteredSchema | None, *, is_pure: bool
+) -> Bodies:
+    # Whether it is to be pure is asked again by each; here it keeps the two apart.
     if writer.kind == "AVRO":
         return compile_avro(writer, schema, reader)
     if writer.kind == "PROTOBUF":

@@ -134,6 +134,9 @@ URL = {"schema.registry.url": "http://r:8081"}
         ({"keyFields": "a"}, "go together"),
         ({"keyFormat": "json", "keyFields": "a,b,a"}, "twice"),
         ({"keyFormat": "xml", "keyFields": "a"}, "is one of"),
+        ({"valueFormat": "avro", "readerSchema": "newest"}, "none, latest or a schema id"),
+        ({"valueFormat": "avro", "readerSchema": str(1 << 32)}, "none, latest or a schema id"),
+        ({"valueFormat": "protobuf", "readerSchema": "latest"}, "for valueFormat=avro"),
     ],
 )
 def test_options_that_contradict_are_refused(options: dict[str, str], message: str) -> None:
