@@ -57,7 +57,7 @@ class PayloadDecoder:
             if "row" not in exc.details:
                 raise
             raise self._placed(exc, raw) from exc
-        found = {fault.row: Fault(fault.row, f"its key: {fault.reason}") for fault in keys.faults}
+        found = {fault.row: Fault(fault.row, _of_key(fault.reason)) for fault in keys.faults}
         found.update((fault.row, fault) for fault in values.faults)
         arrays = [(keys if field in of_keys else values).rows.column(field.name) for field in schema]
         rows = batch_of(arrays, schema, raw.num_rows)
@@ -76,3 +76,10 @@ class PayloadDecoder:
             f"offset {offset})",
             **{**details, **place},
         )
+
+
+def _of_key(reason: str) -> str:
+    # Decoders speak of values, whatever they are given.
+    if reason.startswith("its value"):
+        return reason.replace("its value", "its key", 1)
+    return reason if reason.startswith("its key") else f"its key: {reason}"

@@ -77,6 +77,11 @@ def test_a_key_that_does_not_decode_names_its_record() -> None:
         rows_of(KEYED, ORDER, [b"{}"], [b'{"id": "x"}'])
 
 
+def test_a_key_that_is_no_record_names_its_record() -> None:
+    with pytest.raises(DecodeError, match=r"offset 101 .*its key is not one JSON document"):
+        rows_of(KEYED, ORDER, [b"{}", b"{}"], [b"{}", b"x"])
+
+
 def test_a_required_column_of_the_key_needs_a_key() -> None:
     schema = pa.schema([ORDER.field("id").with_nullable(False), ORDER.field("amount")])
 
