@@ -28,7 +28,9 @@ from coldset.catalog import PinnedTable, load_table, open_catalog, pin
 from coldset.commit import COMMIT_ID, commit_append
 from coldset.contents import footer_bounds, leaf_of, read_held
 from coldset.errors import ColdsetError
+from coldset.files import ColdFile
 from coldset.kept import Kept
+from coldset.parquet_scan import ParquetScan, plan_parquet_scan
 from coldset.proof import adds_nothing_since
 from coldset.properties import check_properties
 from coldset.read import read_cold
@@ -39,10 +41,12 @@ __all__ = [
     "COMMIT_ID",
     "SOURCE_ID",
     "Ancestry",
+    "ColdFile",
     "ColdTask",
     "ColdsetError",
     "HeldFile",
     "Kept",
+    "ParquetScan",
     "PinnedTable",
     "RowBounds",
     "Snapshot",
@@ -63,6 +67,7 @@ __all__ = [
     "pin",
     "pin_absent",
     "plan_cold",
+    "plan_parquet_scan",
     "read_cold",
     "read_held",
     "removed_files",

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.exceptions import ResolveError
 from pyiceberg.io import FileIO, load_file_io
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import NestedField
 from pyroaring import BitMap64
@@ -82,7 +83,7 @@ class _FileReader:
             return
         rows = 0
         with open_file(self._io, file.path, file.file_format, self._task.metadata.name_mapping()) as opened:
-            projection = Projection(opened.columns, self._constants())
+            projection = Projection(opened.columns, constants_of(self._task.metadata, file))
             for batch in self._batches(opened, fields):
                 left = self._left(projection, batch, rows)
                 rows += batch.num_rows
@@ -117,13 +118,18 @@ class _FileReader:
             hidden = found if hidden is None else pc.or_(hidden, found)
         return None if hidden is None else pc.invert(hidden)
 
-    def _constants(self) -> dict[int, object]:
-        spec = self._task.metadata.specs()[self._file.spec_id]
-        return {
-            field.source_id: self._file.partition[place]
-            for place, field in enumerate(spec.fields)
-            if isinstance(field.transform, IdentityTransform)
-        }
+
+def constants_of(metadata: TableMetadata, file: ColdFile) -> dict[int, object]:
+    """Return the values that a file's partition gives to columns, by id; a file's own column goes before.
+
+    Raises:
+        Nothing of its own.
+    """
+    return {
+        field.source_id: file.partition[place]
+        for place, field in enumerate(metadata.specs()[file.spec_id].fields)
+        if isinstance(field.transform, IdentityTransform)
+    }
 
 
 def _rows_without_columns(rows: int) -> pa.RecordBatch:

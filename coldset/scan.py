@@ -59,13 +59,16 @@ class SnapshotFiles:
     entries: tuple[DataFile, ...]
 
 
-def plan_cold(pinned: PinnedTable, *, split_bytes: int) -> tuple[ColdTask, ...]:
+def plan_cold(
+    pinned: PinnedTable, *, split_bytes: int, files: Sequence[ColdFile] | None = None
+) -> tuple[ColdTask, ...]:
     """Return the tasks that together read the pinned snapshot, each file in one.
 
     Args:
         pinned: The loaded table and its snapshot.
         split_bytes: Bytes of data files that one task should not exceed; a
             single larger file is still one task.
+        files: Which of the snapshot's files; all by default.
 
     Raises:
         UnsupportedTableError: The snapshot has deletes that cannot be applied here.
@@ -74,9 +77,10 @@ def plan_cold(pinned: PinnedTable, *, split_bytes: int) -> tuple[ColdTask, ...]:
     if pinned.snapshot is None:
         return ()
     metadata = pinned.layout
+    wanted = plan_files(pinned).files if files is None else files
     return tuple(
         ColdTask(pinned.identifier, pinned.snapshot.snapshot_id, metadata, pinned.schema, group)
-        for group in _group(plan_files(pinned).files, split_bytes)
+        for group in _group(wanted, split_bytes)
     )
 
 

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from coldset import plan_cold
+from coldset import ColdFile, ParquetScan, plan_cold, plan_parquet_scan
 from federation.boundary.layouts import layout_of
 from federation.errors import HotBudgetError, OptionError
 from federation.parts import Part
+from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit
 from federation.take import TakenCut
 from hotset.decode import LETTERS, MARKS, BadRecords, require_columns
@@ -133,9 +134,13 @@ def plan_hot(
 
 
 def plan_cold_splits(
-    taken: TakenCut, columns: Sequence[str], *, part: Part = Part.ROWS
+    taken: TakenCut,
+    columns: Sequence[str],
+    *,
+    part: Part = Part.ROWS,
+    files: Sequence[ColdFile] | None = None,
 ) -> tuple[ColdSplit, ...]:
-    """Return the splits that together read the cut's snapshot, which has no dead letters.
+    """Return the splits that together read the cut's snapshot, or some of its files; it has no dead letters.
 
     Raises:
         OptionError: A column is not in the answer.
@@ -147,8 +152,20 @@ def plan_cold_splits(
     schema = answer_schema(taken, columns)
     held = set(taken.pinned.arrow_schema.names)
     read = tuple(name for name in columns if name in held)
-    tasks = plan_cold(taken.pinned, split_bytes=taken.definition.split_bytes)
+    only = {} if files is None else {"files": files}
+    tasks = plan_cold(taken.pinned, split_bytes=taken.definition.split_bytes, **only)
     return tuple(ColdSplit(task, read, schema, taken.definition.catalog_properties) for task in tasks)
+
+
+def plan_scan(taken: TakenCut) -> ParquetScan | None:
+    """Return how an engine can scan the cut's snapshot itself; None if it can read none of its files.
+
+    Raises:
+        UnsupportedTableError: The snapshot has deletes that cannot be applied.
+        ColdReadError: A manifest could not be read.
+        OptionError: A secret's reference names nothing here.
+    """
+    return plan_parquet_scan(taken.pinned, resolve(taken.definition.catalog_properties))
 
 
 def divide(whole: OffsetRange, at_most: int) -> tuple[OffsetRange, ...]:

@@ -1,16 +1,25 @@
-"""The one DuckDB instance that runs user SQL, and what it must not be able to do.
+"""The DuckDB instances that run user SQL, and what they must not be able to do.
 
 No files, no network, no extensions, no spilling to disk, and none of that can
 be changed by a statement: the configuration is locked before the first one.
-Each statement has a cursor of its own, and sees what is registered there only.
+The one exception are the data files of the very snapshots that a statement
+reads: an instance is made for them, and can open these and nothing else. Each
+statement has a cursor of its own, and sees what is registered there only.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Final
 
 import duckdb
+import pyarrow as pa
+
+from coldset import ParquetScan
+from coldset.kept import Kept
+from coldset.parquet_scan import ScanGroup, ScanKey
+from coldset.sql_text import quoted
 
 _AT_START: Final = {
     "autoinstall_known_extensions": "false",
@@ -24,24 +33,64 @@ _THEN: Final = (
     "SET GLOBAL TimeZone = 'UTC'",
     "SET memory_limit = '2GB'",
     "SET python_enable_replacements = false",
+    "SET parquet_metadata_cache = true",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
 
+_INSTANCES_KEPT: Final = 8
+
 _lock: Final = threading.Lock()
-_made: Final[list[duckdb.DuckDBPyConnection]] = []
+_made: Final[Kept[tuple[ScanKey, ...], duckdb.DuckDBPyConnection]] = Kept(_INSTANCES_KEPT)
 
 
-def open_cursor() -> duckdb.DuckDBPyConnection:
-    """Return a new cursor of this process's locked instance; close it after use.
+def open_cursor(scans: Sequence[ParquetScan] = ()) -> duckdb.DuckDBPyConnection:
+    """Return a new cursor of this process's locked instance for these scans; close it after use.
 
     Raises:
         duckdb.Error: The instance could not be made (a mistake of ours).
     """
+    key = tuple(sorted(scan.key for scan in scans))
     with _lock:
-        if not _made:
-            engine = duckdb.connect(":memory:", config=dict(_AT_START))
-            for setting in _THEN:
-                engine.execute(setting)
-            _made.append(engine)
-        return _made[0].cursor()
+        engine = _made.get(key)
+        if engine is None:
+            engine = _open(scans)
+            _made.put(key, engine)
+        return engine.cursor()
+
+
+def deletes_of(scan: ParquetScan) -> dict[int, str]:
+    """Return the tables that hold the deleted rows of a scan's groups, by the groups' places.
+
+    Raises:
+        Nothing of its own.
+    """
+    name = " ".join(map(str, scan.key))
+    return {place: f"deleted rows {name} {place}" for place, group in enumerate(scan.groups) if group.deleted}
+
+
+def _open(scans: Sequence[ParquetScan]) -> duckdb.DuckDBPyConnection:
+    engine = duckdb.connect(":memory:", config=dict(_AT_START))
+    for scan in scans:
+        for place, table in deletes_of(scan).items():
+            _keep_deletes(engine, table, scan.groups[place])
+    # Before the lock: these files can be opened, and no others.
+    engine.execute("SET allowed_paths = ?", [[path for scan in scans for path in scan.paths]])
+    for setting in _THEN:
+        engine.execute(setting)
+    return engine
+
+
+def _keep_deletes(engine: duckdb.DuckDBPyConnection, table: str, group: ScanGroup) -> None:
+    """Make a table of one row: a list with a bit string for each file, as long as the largest file."""
+    deleted, bits = group.deleted, group.most_rows
+    files = pa.array([number for number, rows in enumerate(deleted) for _ in range(len(rows))], pa.int32())
+    positions = pa.array([position for rows in deleted for position in rows], pa.int64())
+    engine.register("gone", pa.table({"file": files, "position": positions}))
+    engine.execute(
+        f"CREATE TABLE {quoted(table)} AS "
+        f"SELECT list(coalesce(bits, repeat('0', {bits})::BIT) ORDER BY file) AS bits "
+        f"FROM (SELECT range::INTEGER AS file FROM range({len(deleted)})) LEFT JOIN "
+        f"(SELECT file, bitstring_agg(position, 0, {bits - 1}) AS bits FROM gone GROUP BY file) USING (file)"
+    )
+    engine.unregister("gone")

@@ -1,55 +1,37 @@
 """Run one statement: one cut per table, then DuckDB over the two halves.
 
-The engine that runs user SQL has no access to files, network or extensions and
-its configuration is locked; what it can read is what is registered on the
-statement's own cursor. Rows come to it as Arrow. A statement ends in a whole
-answer or in an error: limits are errors, never a shorter answer.
+A statement ends in a whole answer or in an error: limits are errors, never a
+shorter answer. So it may be run anew as long as it has no answer: by the other
+reader of files, if the engine failed in reading them itself, and at a fresh cut,
+if files of the first one are gone.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 
+from coldset.errors import ColdReadError
 from federation.engine.clock import StatementClock
-from federation.engine.columns import choose_columns
+from federation.engine.execution import Execution, Limits
 from federation.engine.instance import open_cursor
 from federation.engine.statement import Statement, parse_statement
 from federation.engine.streams import TableStreams
-from federation.errors import (
-    EngineError,
-    ResultTooLargeError,
-    SqlError,
-)
-from federation.parts import Part, split_name
+from federation.errors import EngineError, SqlError
+from federation.parts import split_name
+from federation.plan import plan_scan
 from federation.receipt import TableReceipt
 from federation.take import take_cut
-from hotset.decode import LETTERS
 
-_BATCH_ROWS: Final = 16384
+_USUAL: Final = Limits()
 
-_NOT_IN_ARROW: Final = frozenset({"uhugeint", "time with time zone", "bit", "bignum", "varint", "variant"})
-_NESTED: Final = frozenset({"array", "list", "map", "struct", "union"})
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one statement may use.
-
-    Attributes:
-        timeout_ms: Milliseconds from the start of planning to the last row.
-        max_rows: Rows of the result, at most.
-        max_bytes: Bytes of the result as Arrow, about at most.
-    """
-
-    timeout_ms: int = 60_000
-    max_rows: int = 1_000_000
-    max_bytes: int = 256 * 1024 * 1024
+# What is wrong with a statement before any row is read.
+_OF_THE_TEXT: Final = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +67,7 @@ class Answer:
 def run_query(
     sql: str,
     tables: Mapping[str, Mapping[str, str]],
-    limits: Limits = Limits(),
+    limits: Limits = _USUAL,
     *,
     is_abandoned: Callable[[], bool] = lambda: False,
 ) -> Answer:
@@ -107,25 +89,19 @@ def run_query(
     began_s = time.monotonic()
     clock = StatementClock(limits.timeout_ms, is_abandoned)
     statement = parse_statement(sql, tables)
-    # One cut per table, however often the statement names it, or a part of it.
-    parts = [split_name(name) for name in statement.tables]
-    streams = {
-        table: TableStreams(
-            take_cut(tables[table], within_ms=clock.remaining_ms),
-            clock.require_going_on,
-            {part for each, part in parts if each == table},
-        )
-        for table in dict.fromkeys(table for table, _ in parts)
-    }
+    streams = _take(statement, tables, clock)
     planned_s = time.monotonic()
-    cursor = open_cursor()
     try:
-        rows = _Execution(cursor, statement, streams, limits, clock).run()
-    finally:
-        cursor.close()
+        rows, read = _run(statement, streams, limits, clock)
+    except ColdReadError:
+        # Whoever expires snapshots and compacts may have been quicker.
+        fresh = _take(statement, tables, clock)
+        if _snapshots(fresh) == _snapshots(streams):
+            raise
+        rows, read = _run(statement, fresh, limits, clock)
     return Answer(
         rows=rows,
-        receipts=tuple(stream.receipt() for stream in streams.values()),
+        receipts=tuple(stream.receipt() for stream in read.values()),
         stages_ms={
             "plan": (planned_s - began_s) * 1000,
             "execute": (time.monotonic() - planned_s) * 1000,
@@ -133,120 +109,48 @@ def run_query(
     )
 
 
-class _Execution:
-    """One statement on one cursor, under one clock."""
-
-    def __init__(
-        self,
-        cursor: duckdb.DuckDBPyConnection,
-        statement: Statement,
-        streams: Mapping[str, TableStreams],
-        limits: Limits,
-        clock: StatementClock,
-    ) -> None:
-        self._cursor = cursor
-        self._statement = statement
-        self._streams = streams
-        self._limits = limits
-        self._clock = clock
-
-    def run(self) -> pa.Table:
-        try:
-            with self._clock.interrupting(self._cursor.interrupt):
-                for name, streams in self._streams.items():
-                    self._create_view(name, streams)
-                if self._statement.is_explain:
-                    return self._explain()
-                # Bound first, so that what is wrong with the statement is said of its own text.
-                relation = self._cursor.sql(self._statement.sql)
-                _require_shown_exactly(relation)
-                self._choose_columns()
-                return self._collect(relation)
-        except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as exc:
-            raise self._translate(exc) from exc
-
-    def _create_view(self, name: str, streams: TableStreams) -> None:
-        for part in streams.parts - {Part.ROWS}:
-            self._cursor.register(part.of(name), streams.letters())
-        if Part.ROWS not in streams.parts:
-            return
-        cold, hot = f"{name} (cold)", f"{name} (hot)"
-        self._cursor.register(cold, streams.cold())
-        self._cursor.register(hot, streams.hot())
-        self._cursor.execute(
-            f"CREATE TEMP VIEW {quote(name)} AS "
-            f"SELECT * FROM {quote(cold)} UNION ALL SELECT * FROM {quote(hot)}"
+def _take(
+    statement: Statement, tables: Mapping[str, Mapping[str, str]], clock: StatementClock
+) -> dict[str, TableStreams]:
+    # One cut per table, however often the statement names it, or a part of it.
+    parts = [split_name(name) for name in statement.tables]
+    return {
+        table: TableStreams(
+            take_cut(tables[table], within_ms=clock.remaining_ms),
+            clock.require_going_on,
+            {part for each, part in parts if each == table},
         )
-
-    def _choose_columns(self) -> None:
-        # The plan of this very statement tells which columns its scans look at.
-        row = self._cursor.execute(f"EXPLAIN (FORMAT JSON) {self._statement.sql}").fetchall()[0]
-        tables = list(self._streams.values())
-        letters = [LETTERS.names for streams in tables if Part.DEAD_LETTERS in streams.parts]
-        chosen = choose_columns(row[1], [*(streams.schema.names for streams in tables), *letters])
-        for streams, columns in zip(tables, chosen[: len(tables)], strict=True):
-            # Rows without any column cannot be counted, so one is always read.
-            streams.columns = columns or streams.columns[:1]
-
-    def _explain(self) -> pa.Table:
-        rows = self._cursor.execute(f"EXPLAIN {self._statement.sql}").fetchall()
-        return pa.table({"plan": [text for _, text in rows]})
-
-    def _collect(self, relation: duckdb.DuckDBPyRelation) -> pa.Table:
-        reader = relation.to_arrow_reader(_BATCH_ROWS)
-        batches: list[pa.RecordBatch] = []
-        rows, size_bytes = 0, 0
-        for batch in reader:
-            rows += batch.num_rows
-            size_bytes += batch.nbytes
-            if rows > self._limits.max_rows or size_bytes > self._limits.max_bytes:
-                raise ResultTooLargeError(
-                    f"the result has more than {self._limits.max_rows} rows or "
-                    f"{self._limits.max_bytes} bytes; "
-                    "add a LIMIT, aggregate, or have the limit raised",
-                    max_rows=self._limits.max_rows,
-                    max_bytes=self._limits.max_bytes,
-                )
-            batches.append(batch)
-        # Whatever the engine made of it: a read that failed or was stopped is no whole answer.
-        for failure in (self._clock.stopped_by, *(streams.failure for streams in self._streams.values())):
-            if failure is not None:
-                raise failure
-        return pa.Table.from_batches(batches, schema=reader.schema)
-
-    def _translate(self, exc: Exception) -> Exception:
-        failures = [streams.failure for streams in self._streams.values() if streams.failure is not None]
-        if self._clock.stopped_by is not None:
-            return self._clock.stopped_by
-        if failures:
-            return failures[0]
-        if isinstance(exc, duckdb.OutOfMemoryException):
-            return ResultTooLargeError(f"the statement needs more memory than it may use: {exc}")
-        if isinstance(exc, duckdb.InternalException | duckdb.FatalException | duckdb.IOException):
-            return EngineError(f"the engine failed: {exc}")
-        return SqlError(f"the statement failed: {exc}")
+        for table in dict.fromkeys(table for table, _ in parts)
+    }
 
 
-def quote(name: str) -> str:
-    """Return an SQL identifier for a name.
-
-    Raises:
-        Nothing of its own.
-    """
-    return '"' + name.replace('"', '""') + '"'
+def _snapshots(streams: Mapping[str, TableStreams]) -> list[int | None]:
+    return [each.taken.pinned.snapshot_id for each in streams.values()]
 
 
-def _require_shown_exactly(relation: duckdb.DuckDBPyRelation) -> None:
-    # DuckDB hands these over to Arrow as something else: other numbers, times without their
-    # zone, or bytes of its own making.
-    for name, found in zip(relation.columns, relation.types, strict=True):
-        if not _NOT_IN_ARROW.isdisjoint(_kinds(found)):
-            raise SqlError(f"column {name!r} has type {found}, which no answer can hold; cast it to VARCHAR")
+def _run(
+    statement: Statement, streams: Mapping[str, TableStreams], limits: Limits, clock: StatementClock
+) -> tuple[pa.Table, Mapping[str, TableStreams]]:
+    """Return the statement's rows, and the streams they were read from."""
+    for each in streams.values():
+        each.scan = plan_scan(each.taken)
+        clock.require_going_on()
+    try:
+        return _run_once(statement, streams, limits, clock), streams
+    except (SqlError, EngineError) as exc:
+        is_scanned = any(each.scan is not None for each in streams.values())
+        if not is_scanned or isinstance(exc.__cause__, _OF_THE_TEXT):
+            raise
+    # The reader of files may be at fault, or a file. The other reader has an answer, or says which file.
+    again = {name: each.again() for name, each in streams.items()}
+    return _run_once(statement, again, limits, clock), again
 
 
-def _kinds(found: Any) -> Iterator[str]:
-    yield str(found.id).lower()
-    if found.id in _NESTED:
-        for _, child in found.children:
-            if hasattr(child, "id"):
-                yield from _kinds(child)
+def _run_once(
+    statement: Statement, streams: Mapping[str, TableStreams], limits: Limits, clock: StatementClock
+) -> pa.Table:
+    cursor = open_cursor([each.scan for each in streams.values() if each.scan is not None])
+    try:
+        return Execution(cursor, statement, streams, limits, clock).run()
+    finally:
+        cursor.close()

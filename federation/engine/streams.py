@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from coldset import ParquetScan
 from federation.meter import HotMeter
 from federation.parts import Part
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
@@ -28,7 +29,8 @@ class TableStreams:
     """The two halves of one table at one cut, and its dead letters, for one statement.
 
     `columns` is set once, after planning and before the first row is read: the
-    other columns of the stream are null and the plan does not look at them.
+    other columns of the stream are null and the plan does not look at them. With a
+    `scan` the engine reads the files of that itself, and the cold half is the rest.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class TableStreams:
         self._hot: pa.Table | None = None
         self._hot_lock = threading.Lock()
         self._meter = HotMeter(keeps_letters=Part.DEAD_LETTERS in self.parts)
+        self.scan: ParquetScan | None = None
         self._rows_cold = 0
+        self._rows_scanned = 0
         self._stages_ms = {"cold": 0.0, "hot": 0.0}
 
     def cold(self) -> Stream:
@@ -62,19 +66,38 @@ class TableStreams:
         """Return the dead letters of the hot half in the same way."""
         return Stream(LETTERS, self._letter_batches)
 
+    def scanned(self) -> None:
+        """Take note that the engine itself reads what `scan` covers.
+
+        Raises:
+            Nothing of its own.
+        """
+        self._rows_scanned = 0 if self.scan is None else self.scan.rows
+
+    def again(self) -> TableStreams:
+        """Return streams over the same cut from which nothing has been read.
+
+        Raises:
+            Nothing of its own.
+        """
+        return TableStreams(self.taken, self._guard, self.parts)
+
     def receipt(self) -> TableReceipt:
         """Return the receipt of what was read.
 
         Raises:
             Nothing of its own.
         """
-        return build_receipt(self.taken, self._meter, rows_cold=self._rows_cold, stages_ms=self._stages_ms)
+        return build_receipt(
+            self.taken, self._meter, rows_cold=self._rows_cold + self._rows_scanned, stages_ms=self._stages_ms
+        )
 
     def _cold_batches(self) -> Iterator[pa.RecordBatch]:
         rows = 0
         began_s = time.monotonic()
         with _Keeping(self):
-            for split in plan_cold_splits(self.taken, self.columns):
+            rest = None if self.scan is None else self.scan.rest
+            for split in plan_cold_splits(self.taken, self.columns, files=rest):
                 for batch in read_split(split, guard=self._guard):
                     rows += batch.num_rows
                     self._rows_cold = max(self._rows_cold, rows)

@@ -13,7 +13,9 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
-from coldset import PinnedTable, open_catalog, pin
+from coldset import ParquetScan, PinnedTable, open_catalog, pin, plan_parquet_scan
+from federation.definition import merge_options
+from federation.engine import run_query
 from stack.spark_writer import SparkWriter
 from tests.builders import unique
 from tests.coldset.shapes import DeleteByKey, Step
@@ -45,6 +47,26 @@ class SparkTable:
     def pin(self) -> PinnedTable:
         return pin(self.catalog, self.name)
 
+    @property
+    def options(self) -> dict[str, str]:
+        """Read options for this table alone, without a topic."""
+        properties = catalog_properties(self.directory)
+        return {
+            "read": "cold",
+            "catalog.name": "lake",
+            **{f"catalog.{key}": value for key, value in properties.items()},
+        }
+
+    def ask(self, statement: str) -> pa.Table:
+        """What the engine answers; `{t}` is the table."""
+        return run_query(
+            statement.format(t=self.name), {self.name: merge_options(self.name, self.options, {})}
+        ).rows
+
+    def scan(self) -> ParquetScan | None:
+        """How the engine reads the table."""
+        return plan_parquet_scan(self.pin(), {})
+
     def as_spark_reads_it(self) -> pa.Table:
         return self.writer.rows(self.directory / "catalog.db", f"SELECT * FROM lake.{self.name}")
 
@@ -53,13 +75,6 @@ def new_table(writer: SparkWriter, directory: Path) -> SparkTable:
     """A table that is not there yet, in a catalog of its own."""
     open_catalog("lake", catalog_properties(directory)).create_namespace_if_not_exists("shapes")
     return SparkTable(writer, directory, f"shapes.{unique('t')}")
-
-
-def agree(found: pa.Table, spark: pa.Table) -> bool:
-    """Whether both have the same columns and rows, in whatever order; Spark's types count for less."""
-    return found.schema.names == spark.schema.names and as_sorted(found) == as_sorted(
-        spark.cast(found.schema)
-    )
 
 
 def as_sorted(table: pa.Table) -> list[str]:

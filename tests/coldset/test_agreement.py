@@ -6,29 +6,53 @@ What is not read here is refused by name, and what is damaged is an error.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from coldset.errors import ColdReadError, ColdsetError, UnsupportedTableError
 from stack.spark_writer import SparkWriter
-from tests.coldset.agreement import agree, as_sorted, new_table
+from tests.coldset.agreement import as_sorted, new_table
 from tests.coldset.shapes import MERGE_ON_READ, SHAPES, rows
 from tests.coldset.shapes import table as made
 from tests.coldset.tables import read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_rows_are_those_that_spark_reads(shape: str, spark_writer: SparkWriter, tmp_path: Path) -> None:
+def test_every_reader_has_the_rows_that_spark_reads(
+    shape: str, spark_writer: SparkWriter, spark: SparkSession, tmp_path: Path
+) -> None:
     table = new_table(spark_writer, tmp_path)
     table.run(SHAPES[shape])
-    found, spark = read(table.pin()), table.as_spark_reads_it()
+    found, wanted = read(table.pin()), table.as_spark_reads_it()
+    answer = table.ask("SELECT * FROM {t}")
+    ours_on_spark = spark.read.format("kafkaiceberg").options(**table.options).load(table.name).toArrow()
 
-    assert as_sorted(found) == as_sorted(spark.cast(found.schema))
-    assert agree(found, spark)
+    assert found.schema.names == wanted.schema.names
+    assert as_sorted(found) == as_sorted(wanted.cast(found.schema))
+    assert as_sorted(answer) == as_sorted(found)
+    assert as_sorted(ours_on_spark.cast(found.schema)) == as_sorted(found)
+    assert table.ask("SELECT count(*) AS n FROM {t}").column("n").to_pylist() == [found.num_rows]
     for column in found.schema.names:
         assert as_sorted(read(table.pin(), column)) == as_sorted(found.select([column]))
+        assert as_sorted(table.ask(f'SELECT "{column}" FROM {{t}}')) == as_sorted(found.select([column]))
+
+
+def test_the_engine_reads_most_shapes_itself(spark_writer: SparkWriter, tmp_path: Path) -> None:
+    """Else the other tests would say nothing of its scan."""
+    table = new_table(spark_writer, tmp_path)
+    table.run(SHAPES["everything at once, and compacted"])
+    scan = table.scan()
+
+    assert scan is not None
+    assert scan.rows > 0
+    assert scan.rest
+    assert any(group.deleted for group in scan.groups)
 
 
 def test_a_format_that_is_not_read_is_refused_by_name(spark_writer: SparkWriter, tmp_path: Path) -> None:

@@ -155,12 +155,12 @@ def test_a_commit_and_retention_before_any_step_give_the_rows_or_an_error(
     here.expect_correct()
 
 
-@pytest.mark.parametrize("step", ["register", "plan_cold_splits", "plan_hot", "read_split"])
+@pytest.mark.parametrize("step", ["register", "plan_scan", "plan_hot", "read_split"])
 def test_a_commit_while_sql_runs_changes_nothing(
     world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     here = some_of_both(world)
-    where = "federation.engine.query" if step == "register" else "federation.engine.streams"
+    where = f"federation.engine.{'query' if step in ('register', 'plan_scan') else 'streams'}"
     name = "TableStreams" if step == "register" else step
 
     before(monkeypatch, Step(where, name), lambda: more_and_freeze(here))

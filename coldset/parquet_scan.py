@@ -1,0 +1,270 @@
+"""Which data files an engine can scan as Parquet itself, and how it has to.
+
+DuckDB's `read_parquet` finds columns by field id and widens types as the
+specification does, so it can read most files as they are. What it cannot be
+shown to read exactly stays with `read`: files without ids or of other formats,
+fields of structs that have changed, types that Parquet says in another way. Each
+file's footer is asked, once. The text is made here and run elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyiceberg.io import FileIO, load_file_io
+from pyiceberg.types import NestedField
+from pyroaring import BitMap64
+
+from coldset.catalog import PinnedTable
+from coldset.columns import FileColumn, file_columns, with_id
+from coldset.errors import UnsupportedTableError
+from coldset.files import ColdFile
+from coldset.kept import Kept
+from coldset.positions import deleted_positions
+from coldset.read import UNREADABLE, constants_of
+from coldset.scan import plan_files
+from coldset.sql_text import (
+    column_definition,
+    is_scanned_alike,
+    literal,
+    local_path,
+    quoted,
+    sql_type,
+    text_literal,
+)
+
+_FOOTERS_KEPT: Final = 200_000
+_THREADS: Final = 8
+_MOST_GROUPS: Final = 64
+_MOST_ROWS: Final = 2**31 - 1
+_MOST_BITS: Final = 64 * 1024 * 1024 * 8
+
+# Of a table, by its UUID, a snapshot and a schema.
+ScanKey = tuple[str, int, int]
+DeletedRows = BitMap64
+
+Footer = tuple[tuple[FileColumn, ...], int]
+_footers: Final[Kept[str, Footer]] = Kept(_FOOTERS_KEPT, lambda found: len(found[0]) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ScanGroup:
+    """Files that one `read_parquet` reads.
+
+    Attributes:
+        paths: Where they are, on this machine.
+        constants: SQL of the columns that have one value in all of them, by id.
+        deleted: For each file, the rows that are deleted by position; empty if none is in any.
+        most_rows: Rows of the largest file, deleted ones too.
+    """
+
+    paths: tuple[str, ...]
+    constants: tuple[tuple[int, str], ...]
+    deleted: tuple[DeletedRows, ...]
+    most_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetScan:
+    """How a snapshot is scanned: some files by the engine, the rest by `read`.
+
+    Attributes:
+        key: Names the table, the snapshot and the schema; equal keys are equal scans.
+        fields: The table's columns, with their definitions in SQL.
+        groups: What the engine reads.
+        rest: What it does not.
+        rows: How many rows are in `groups`, deletes applied.
+    """
+
+    key: ScanKey
+    fields: tuple[tuple[int, str, str], ...] = field(repr=False)
+    groups: tuple[ScanGroup, ...] = field(repr=False)
+    rest: tuple[ColdFile, ...] = field(repr=False)
+    rows: int
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every file that the engine must be able to open."""
+        return tuple(path for group in self.groups for path in group.paths)
+
+    def sql(self, columns: Sequence[str], deletes: Mapping[int, str]) -> str:
+        """Return a query for the rows of `groups`.
+
+        Args:
+            columns: The columns of the answer in their order; those that the table does not have are null.
+            deletes: For each group with deleted rows, by its place, a table with one row `bits`: a list
+                with a bit string for each file, in which the deleted rows are set.
+
+        Raises:
+            Nothing of its own.
+        """
+        return " UNION ALL ".join(
+            self._group_sql(group, columns, deletes.get(place)) for place, group in enumerate(self.groups)
+        )
+
+    def _group_sql(self, group: ScanGroup, columns: Sequence[str], deletes: str | None) -> str:
+        constants = dict(group.constants)
+        by_name = {name: constants.get(field_id, f"c{field_id}") for field_id, name, _ in self.fields}
+        selected = ", ".join(f"{by_name.get(name, 'NULL')} AS {quoted(name)}" for name in columns)
+        read = [definition for field_id, _, definition in self.fields if field_id not in constants]
+        paths = ", ".join(text_literal(path) for path in group.paths)
+        scan = f"read_parquet([{paths}], schema = MAP {{{', '.join(read)}}}, hive_partitioning = false)"
+        where = (
+            ""
+            if deletes is None
+            else (
+                f" WHERE get_bit((SELECT bits FROM {quoted(deletes)})[file_index::BIGINT + 1], "
+                "file_row_number::INTEGER) = 0"
+            )
+        )
+        return f"SELECT {selected} FROM {scan}{where}"
+
+
+_scans: Final[Kept[ScanKey, ParquetScan]] = Kept(
+    _FOOTERS_KEPT, lambda found: len(found.rest) + sum(len(group.paths) for group in found.groups) + 1
+)
+
+
+def plan_parquet_scan(pinned: PinnedTable, io_properties: Mapping[str, str]) -> ParquetScan | None:
+    """Return how the pinned snapshot is scanned; None if the engine can read none of it.
+
+    Args:
+        pinned: The table and its snapshot.
+        io_properties: pyiceberg properties for reaching the files, secrets resolved.
+
+    Raises:
+        UnsupportedTableError, ColdReadError: The snapshot cannot be planned.
+    """
+    if pinned.snapshot is None:
+        return None
+    key = (pinned.uuid, pinned.snapshot.snapshot_id, pinned.schema_id)
+    found = _scans.get(key)
+    if found is None:
+        found = _plan(pinned, key, load_file_io(dict(io_properties), pinned.table.location()))
+        _scans.put(key, found)
+    return found if found.groups else None
+
+
+def _plan(pinned: PinnedTable, key: ScanKey, io: FileIO) -> ParquetScan:
+    files = plan_files(pinned).files
+    target = pinned.arrow_schema
+    fields = tuple(zip(pinned.schema.fields, target.types, strict=True))
+    definitions = [column_definition(each, kind) for each, kind in fields]
+    # The engine takes names that differ in case only for one.
+    if None in definitions or len({name.lower() for name in target.names}) < len(target.names):
+        return ParquetScan(key, (), (), files, 0)
+    _read_footers([file.path for file in files if _may_be_scanned(file)], io)
+    members: dict[_Group, list[_Member]] = {}
+    rest: list[ColdFile] = []
+    for file in files:
+        found = _member(pinned, file, fields, io)
+        if found is None or (found[0] not in members and len(members) == _MOST_GROUPS):
+            rest.append(file)
+        else:
+            members.setdefault(found[0], []).append(found[1])
+    for group in [each for each, files in members.items() if each[1] and _bits(files) > _MOST_BITS]:
+        rest.extend(file for _, file, _ in members.pop(group))
+    return ParquetScan(
+        key=key,
+        fields=tuple(
+            (each.field_id, each.name, str(text)) for (each, _), text in zip(fields, definitions, strict=True)
+        ),
+        groups=tuple(
+            ScanGroup(
+                paths=tuple(path for path, _, _ in files),
+                constants=constants,
+                deleted=tuple(gone for _, _, gone in files) if has_deleted else (),
+                most_rows=max(file.rows for _, file, _ in files),
+            )
+            for (constants, has_deleted), files in members.items()
+        ),
+        rest=tuple(rest),
+        rows=sum(file.rows - len(gone) for files in members.values() for _, file, gone in files),
+    )
+
+
+_Group = tuple[tuple[tuple[int, str], ...], bool]
+_Member = tuple[str, ColdFile, DeletedRows]
+
+
+def _member(
+    pinned: PinnedTable, file: ColdFile, fields: Sequence[tuple[NestedField, pa.DataType]], io: FileIO
+) -> tuple[_Group, _Member] | None:
+    path = local_path(file.path)
+    constants = _constants(pinned, file, fields) if _may_be_scanned(file) else None
+    if path is None or constants is None:
+        return None
+    deleted = _deleted(file, io)
+    return None if deleted is None else ((constants, len(deleted) > 0), (path, file, deleted))
+
+
+def _bits(files: Sequence[_Member]) -> int:
+    return len(files) * max(file.rows for _, file, _ in files)
+
+
+def _may_be_scanned(file: ColdFile) -> bool:
+    is_by_position = not any(delete.keys for delete in file.deletes)
+    is_small = 0 < file.rows <= _MOST_ROWS
+    return file.file_format == "parquet" and is_by_position and is_small and local_path(file.path) is not None
+
+
+def _constants(
+    pinned: PinnedTable, file: ColdFile, fields: Sequence[tuple[NestedField, pa.DataType]]
+) -> tuple[tuple[int, str], ...] | None:
+    """Return the columns that the file's partition fills, or None if the file is not scanned."""
+    footer = _footers.get(file.path)
+    if footer is None or footer[1] != file.rows:
+        return None
+    by_partition = constants_of(pinned.table.metadata, file)
+    found: list[tuple[int, str]] = []
+    for each, kind in fields:
+        try:
+            column = with_id(footer[0], each.field_id)
+        except ValueError:
+            return None
+        if column is not None and not is_scanned_alike(each, kind, column[1]):
+            return None
+        if column is None and each.field_id in by_partition:
+            value = by_partition[each.field_id]
+            text = "NULL" if value is None else literal(value, kind)
+            if text is None:
+                return None
+            found.append((each.field_id, f"CAST({text} AS {sql_type(kind)})"))
+        elif column is None and each.required and each.initial_default is None:
+            return None
+    return tuple(found)
+
+
+def _deleted(file: ColdFile, io: FileIO) -> BitMap64 | None:
+    try:
+        found = deleted_positions(file.path, file.deletes, io)
+    except (*UNREADABLE, UnsupportedTableError):
+        return None  # whoever reads the file says why
+    in_file = BitMap64()
+    in_file.add_range(0, file.rows)
+    return found & in_file
+
+
+def _read_footers(paths: Sequence[str], io: FileIO) -> None:
+    unknown = [path for path in paths if _footers.get(path) is None]
+    if len(unknown) < _THREADS:
+        for path in unknown:
+            _read_footer(path, io)
+        return
+    with ThreadPoolExecutor(_THREADS) as threads:
+        list(threads.map(lambda path: _read_footer(path, io), unknown))
+
+
+def _read_footer(path: str, io: FileIO) -> None:
+    try:
+        with io.new_input(path).open() as stream:
+            metadata = pq.read_metadata(stream)
+        columns = file_columns(metadata.schema.to_arrow_schema(), None)
+    except UNREADABLE:
+        return  # whoever reads the file says why
+    _footers.put(path, (columns, metadata.num_rows))

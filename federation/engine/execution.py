@@ -1,0 +1,173 @@
+"""Run one bound statement on one cursor: views, the columns it looks at, its rows whole or an error.
+
+What DuckDB raises is translated here: an error of a read is raised as itself, and
+what is left is the statement's or the engine's. Which cut is read, and by whom, is
+decided in `query`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from federation.engine.clock import StatementClock
+from federation.engine.columns import choose_columns
+from federation.engine.instance import deletes_of
+from federation.engine.statement import Statement
+from federation.engine.streams import TableStreams
+from federation.errors import EngineError, ResultTooLargeError, SqlError
+from federation.parts import Part
+from hotset.decode import LETTERS
+
+_BATCH_ROWS: Final = 16384
+
+_NOT_IN_ARROW: Final = frozenset({"uhugeint", "time with time zone", "bit", "bignum", "varint", "variant"})
+_NESTED: Final = frozenset({"array", "list", "map", "struct", "union"})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one statement may use.
+
+    Attributes:
+        timeout_ms: Milliseconds from the start of planning to the last row.
+        max_rows: Rows of the result, at most.
+        max_bytes: Bytes of the result as Arrow, about at most.
+    """
+
+    timeout_ms: int = 60_000
+    max_rows: int = 1_000_000
+    max_bytes: int = 256 * 1024 * 1024
+
+
+class Execution:
+    """One statement on one cursor, under one clock."""
+
+    def __init__(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        statement: Statement,
+        streams: Mapping[str, TableStreams],
+        limits: Limits,
+        clock: StatementClock,
+    ) -> None:
+        self._cursor = cursor
+        self._statement = statement
+        self._streams = streams
+        self._limits = limits
+        self._clock = clock
+
+    def run(self) -> pa.Table:
+        """Return all rows.
+
+        Raises:
+            SqlError, EngineError, ResultTooLargeError: It failed; nothing is returned.
+            QueryTimeoutError, QueryCancelledError: It was stopped.
+            HotsetError, ColdsetError: A table could not be read exactly.
+        """
+        try:
+            with self._clock.interrupting(self._cursor.interrupt):
+                for name, streams in self._streams.items():
+                    self._create_view(name, streams)
+                if self._statement.is_explain:
+                    return self._explain()
+                # Bound first, so that what is wrong with the statement is said of its own text.
+                relation = self._cursor.sql(self._statement.sql)
+                _require_shown_exactly(relation)
+                self._choose_columns()
+                return self._collect(relation)
+        except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as exc:
+            raise self._translate(exc) from exc
+
+    def _create_view(self, name: str, streams: TableStreams) -> None:
+        for part in streams.parts - {Part.ROWS}:
+            self._cursor.register(part.of(name), streams.letters())
+        if Part.ROWS not in streams.parts:
+            return
+        cold, hot = f"{name} (cold)", f"{name} (hot)"
+        self._cursor.register(cold, streams.cold())
+        self._cursor.register(hot, streams.hot())
+        parts = [f"SELECT * FROM {quote(cold)}", f"SELECT * FROM {quote(hot)}"]
+        if streams.scan is not None:
+            scanned = streams.scan.sql(streams.schema.names, deletes_of(streams.scan))
+            parts = [scanned, *(parts if streams.scan.rest else parts[1:])]
+        self._cursor.execute(f"CREATE TEMP VIEW {quote(name)} AS {' UNION ALL '.join(parts)}")
+
+    def _choose_columns(self) -> None:
+        # The plan of this very statement tells which columns its scans look at.
+        row = self._cursor.execute(f"EXPLAIN (FORMAT JSON) {self._statement.sql}").fetchall()[0]
+        tables = list(self._streams.values())
+        letters = [LETTERS.names for streams in tables if Part.DEAD_LETTERS in streams.parts]
+        chosen = choose_columns(row[1], [*(streams.schema.names for streams in tables), *letters])
+        for streams, columns in zip(tables, chosen[: len(tables)], strict=True):
+            if "READ_PARQUET" in row[1]:
+                streams.scanned()
+            # Rows without any column cannot be counted, so one is always read.
+            streams.columns = columns or streams.columns[:1]
+
+    def _explain(self) -> pa.Table:
+        rows = self._cursor.execute(f"EXPLAIN {self._statement.sql}").fetchall()
+        return pa.table({"plan": [text for _, text in rows]})
+
+    def _collect(self, relation: duckdb.DuckDBPyRelation) -> pa.Table:
+        reader = relation.to_arrow_reader(_BATCH_ROWS)
+        batches: list[pa.RecordBatch] = []
+        rows, size_bytes = 0, 0
+        for batch in reader:
+            rows += batch.num_rows
+            size_bytes += batch.nbytes
+            if rows > self._limits.max_rows or size_bytes > self._limits.max_bytes:
+                raise ResultTooLargeError(
+                    f"the result has more than {self._limits.max_rows} rows or "
+                    f"{self._limits.max_bytes} bytes; "
+                    "add a LIMIT, aggregate, or have the limit raised",
+                    max_rows=self._limits.max_rows,
+                    max_bytes=self._limits.max_bytes,
+                )
+            batches.append(batch)
+        # Whatever the engine made of it: a read that failed or was stopped is no whole answer.
+        for failure in (self._clock.stopped_by, *(streams.failure for streams in self._streams.values())):
+            if failure is not None:
+                raise failure
+        return pa.Table.from_batches(batches, schema=reader.schema)
+
+    def _translate(self, exc: Exception) -> Exception:
+        failures = [streams.failure for streams in self._streams.values() if streams.failure is not None]
+        if self._clock.stopped_by is not None:
+            return self._clock.stopped_by
+        if failures:
+            return failures[0]
+        if isinstance(exc, duckdb.OutOfMemoryException):
+            return ResultTooLargeError(f"the statement needs more memory than it may use: {exc}")
+        if isinstance(exc, duckdb.InternalException | duckdb.FatalException | duckdb.IOException):
+            return EngineError(f"the engine failed: {exc}")
+        return SqlError(f"the statement failed: {exc}")
+
+
+def quote(name: str) -> str:
+    """Return an SQL identifier for a name.
+
+    Raises:
+        Nothing of its own.
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _require_shown_exactly(relation: duckdb.DuckDBPyRelation) -> None:
+    # DuckDB hands these over to Arrow as something else: other numbers, times without their
+    # zone, or bytes of its own making.
+    for name, found in zip(relation.columns, relation.types, strict=True):
+        if not _NOT_IN_ARROW.isdisjoint(_kinds(found)):
+            raise SqlError(f"column {name!r} has type {found}, which no answer can hold; cast it to VARCHAR")
+
+
+def _kinds(found: Any) -> Iterator[str]:
+    yield str(found.id).lower()
+    if found.id in _NESTED:
+        for _, child in found.children:
+            if hasattr(child, "id"):
+                yield from _kinds(child)

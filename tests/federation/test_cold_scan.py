@@ -1,0 +1,160 @@
+"""The engine scans data files itself where it can, opens nothing else, and is never believed when it fails.
+
+What is gone before an answer is there is looked for once more, at a fresh cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog
+
+import federation.engine.query as query
+from coldset import pin, plan_parquet_scan
+from coldset.errors import ColdReadError
+from federation.definition import merge_options
+from federation.engine import Answer, run_query
+from federation.engine.instance import open_cursor
+from federation.errors import SqlError
+from tests.builders import unique
+from tests.coldset.tables import catalog_properties, make_catalog
+
+ROWS = pa.schema([("id", pa.int64()), ("note", pa.string())])
+
+
+class Alone:
+    """A table that is read alone, by the engine."""
+
+    def __init__(self, directory: Path, schema: pa.Schema = ROWS, location: str | None = None) -> None:
+        directory.mkdir(exist_ok=True)
+        self.directory = directory
+        self.name = f"lake.{unique('t')}"
+        self.catalog: Catalog = make_catalog(directory)
+        self.catalog.create_table(self.name, schema=schema, location=location)
+
+    def append(self, *ids: int) -> None:
+        rows = pa.table({"id": ids, "note": [f"n{n}" for n in ids]}, schema=ROWS)
+        self.catalog.load_table(self.name).append(rows)
+
+    def ask(self, statement: str) -> Answer:
+        properties = {f"catalog.{key}": value for key, value in catalog_properties(self.directory).items()}
+        options = merge_options(self.name, {"read": "cold", "catalog.name": "cold", **properties}, {})
+        return run_query(statement.format(t=self.name), {self.name: options})
+
+    def scan(self) -> Any:
+        return plan_parquet_scan(pin(self.catalog, self.name), {})
+
+
+def test_the_engine_reads_whole_snapshots_itself(tmp_path: Path) -> None:
+    table = Alone(tmp_path)
+    table.append(1, 2)
+    table.append(3)
+
+    answer = table.ask("SELECT sum(id) AS s FROM {t} WHERE note <> 'n2'")
+
+    assert (table.scan().rows, table.scan().rest) == (3, ())
+    assert [int(row["s"]) for row in answer.rows.to_pylist()] == [4]
+    assert answer.receipts[0].rows_cold == 3
+
+
+def test_an_instance_opens_the_files_of_its_scans_and_no_others(tmp_path: Path) -> None:
+    mine, other = Alone(tmp_path / "a"), Alone(tmp_path / "b")
+    mine.append(1)
+    other.append(2)
+    cursor = open_cursor([mine.scan()])
+    [path], [foreign] = mine.scan().paths, other.scan().paths
+
+    assert cursor.execute("SELECT count(*) FROM read_parquet(?)", [path]).fetchall() == [(1,)]
+    for statement in (
+        f"SELECT * FROM read_parquet('{foreign}')",
+        f"SELECT * FROM read_parquet('{tmp_path}/**/*.parquet')",
+        f"SELECT * FROM read_text('{tmp_path}/a/catalog.db')",
+        f"COPY (SELECT 1) TO '{tmp_path}/out.parquet'",
+        "SET allowed_paths = []",
+        "SET enable_external_access = true",
+    ):
+        with pytest.raises(duckdb.Error):
+            cursor.execute(statement).fetchall()
+
+
+@pytest.mark.parametrize(
+    "names", [('a"b', "c d"), ("filename", "file_row_number"), ("a", "A"), ("c1", "c2")], ids=repr
+)
+def test_columns_may_have_any_names(tmp_path: Path, names: tuple[str, str]) -> None:
+    schema = pa.schema([(name, pa.int64()) for name in names])
+    table = Alone(tmp_path, schema)
+    table.catalog.load_table(table.name).append(pa.table([[1], [2]], schema=schema))
+
+    assert [list(row) for row in zip(*table.ask("SELECT * FROM {t}").values(), strict=True)] == [[1, 2]]
+
+
+def test_a_folder_that_looks_like_a_pattern_is_a_folder(tmp_path: Path) -> None:
+    table = Alone(tmp_path, location=f"{tmp_path}/[ab]*")
+    table.append(1)
+
+    assert table.scan() is None
+    assert table.ask("SELECT id FROM {t}").rows.to_pylist() == [{"id": 1}]
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda file: file.unlink(),
+        lambda file: file.write_bytes(b""),
+        lambda file: file.write_bytes(file.read_bytes()[:-20]),
+        lambda file: file.write_bytes(b"\0" * len(file.read_bytes())),
+    ],
+    ids=["gone", "empty", "cut short", "overwritten"],
+)
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_a_file_that_is_harmed_is_an_error_that_names_it(
+    tmp_path: Path, harm: Callable[[Path], Any], is_planned: bool
+) -> None:
+    table = Alone(tmp_path)
+    table.append(*range(1000))
+    if is_planned:
+        table.ask("SELECT count(*) FROM {t}")
+    [file] = tmp_path.rglob("*.parquet")
+    harm(file)
+
+    with pytest.raises(ColdReadError, match=file.name):
+        table.ask("SELECT sum(id) AS s, max(note) AS m FROM {t}")
+
+
+def test_files_that_vanish_before_there_is_an_answer_are_looked_for_at_a_fresh_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Alone(tmp_path)
+    table.append(1, 2)
+    real, asked = query.plan_scan, []
+
+    def compacted_meanwhile(taken: Any) -> Any:
+        asked.append(taken.pinned.snapshot_id)
+        if len(asked) == 1:
+            old = list(tmp_path.rglob("*.parquet"))
+            table.catalog.load_table(table.name).overwrite(
+                pa.table({"id": [1, 2], "note": ["n1", "n2"]}, schema=ROWS)
+            )
+            for file in old:
+                file.unlink()
+        return real(taken)
+
+    monkeypatch.setattr(query, "plan_scan", compacted_meanwhile)
+    answer = table.ask("SELECT sum(id) AS s FROM {t}")
+
+    assert int(answer.rows.column("s")[0].as_py()) == 3
+    assert len(set(asked)) == 2
+    assert answer.receipts[0].snapshot_id == asked[-1]
+
+
+def test_an_error_of_the_statement_itself_stays_one(tmp_path: Path) -> None:
+    table = Alone(tmp_path)
+    table.append(1)
+
+    with pytest.raises(SqlError, match="Conversion"):
+        table.ask("SELECT CAST(note AS BIGINT) FROM {t}")
