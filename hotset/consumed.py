@@ -6,6 +6,7 @@ done or what an error means.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections import deque
 from collections.abc import Iterable
@@ -33,34 +34,86 @@ class ConsumedSource:
         self._next = {r.partition: r.start for r in wanted.ranges}
         self._ends = {r.partition: r.end for r in wanted.ranges}
         self._waiting: deque[Any] = deque()  # consumed, and not looked at yet
+        self._has_more = False
         self._begin()
         self._consumer = client.consume(
             wanted.topic, wanted.ranges, wanted.isolation, wanted.leader_epoch, wanted.limits
         )
 
     def _begin(self) -> None:
-        self._columns: dict[str, list[Any]] = {name: [] for name in self._schema.names}
+        self._batches: list[pa.RecordBatch] = []
+        self._rows = 0
         self._bytes = 0
+        self._columns: dict[str, list[Any]] = {name: [] for name in self._schema.names}
 
     @property
     def rows(self) -> int:
         """Records gathered since the last `hand_out`."""
-        return len(self._columns["offset"])
+        return self._rows
 
     def take(self, wait_s: float) -> Arrived:
         """Gather what is there; wait for it, so long at most, if nothing is."""
         if not self._waiting:
-            self._waiting.extend(self._consumer.consume(_POLL_RECORDS, wait_s))
-        count = len(self._waiting)
+            self._consume(wait_s)
         events: list[Event] = []
         while self._waiting:
             message = self._waiting[0]
             if message.error() is not None:
                 events.append(Event(message.partition(), message.offset(), message.error()))
             elif not self._take(message, events):
+                self._gather()
                 return Arrived(self._next.items(), events, is_full=True)
             self._waiting.popleft()
-        return Arrived(self._next.items(), events, has_more=count >= _POLL_RECORDS)
+        self._gather()
+        return Arrived(self._next.items(), events, has_more=self._has_more)
+
+    def _consume(self, wait_s: float) -> None:
+        messages: list[Any] = self._consumer.consume(_POLL_RECORDS, wait_s)
+        self._has_more = len(messages) >= _POLL_RECORDS
+        if not messages:
+            return
+        taken = 0
+        for partition, found in itertools.groupby(messages, type(messages[0]).partition):
+            run = list(found)
+            if not self._take_run(partition, run):
+                break
+            taken += len(run)
+        self._waiting.extend(messages[taken:])
+
+    def _take_run(self, partition: int, run: list[Any]) -> bool:
+        """Gather consecutive records of one range, as most are; False if they need a look each."""
+        wanted, count = self._wanted, len(run)
+        # The methods unbound: bound to each message in turn they take twice the time.
+        of = type(run[0])
+        start = self._next.get(partition, 0)
+        end = start + count
+        is_plain = (
+            not wanted.has_headers
+            and end <= self._ends.get(partition, 0)
+            and self._rows + count <= wanted.limits.chunk_rows
+            and not any(map(of.error, run))
+            and list(map(of.offset, run)) == list(range(start, end))
+        )
+        if not is_plain:
+            return False
+        values = list(map(of.value, run))
+        keys = list(map(of.key, run)) if wanted.has_keys else []
+        size = sum(map(len, filter(None, values))) + sum(map(len, filter(None, keys)))
+        if self._bytes + size > wanted.limits.chunk_bytes:
+            return False
+        arrays = [
+            pa.repeat(pa.scalar(partition, pa.int32()), count),
+            pa.array(range(start, end), pa.int64()),
+            pa.array([timestamp_ms for _, timestamp_ms in map(of.timestamp, run)], pa.int64()),
+            pa.array(values, pa.binary()),
+        ]
+        if wanted.has_keys:
+            arrays.append(pa.array(keys, pa.binary()))
+        self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        self._rows += count
+        self._bytes += size
+        self._next[partition] = end
+        return True
 
     def _take(self, message: Any, events: list[Event]) -> bool:
         """Deal with one record, unless it belongs to the next chunk."""
@@ -84,8 +137,9 @@ class ConsumedSource:
         if headers:
             size += sum(len(name.encode()) + len(content or b"") for name, content in headers)
         limits, columns = self._wanted.limits, self._columns
-        if self.rows and (self.rows >= limits.chunk_rows or self._bytes + size > limits.chunk_bytes):
+        if self._rows and (self._rows >= limits.chunk_rows or self._bytes + size > limits.chunk_bytes):
             return False
+        self._rows += 1
         self._bytes += size
         kind, timestamp_ms = message.timestamp()
         columns["partition"].append(message.partition())
@@ -123,9 +177,16 @@ class ConsumedSource:
 
     def hand_out(self) -> pa.RecordBatch:
         """Return the gathered records, and gather anew."""
-        arrays = [pa.array(self._columns[field.name], field.type) for field in self._schema]
+        batches = self._batches
         self._begin()
-        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+    def _gather(self) -> None:
+        """Make columns of the records that were looked at one by one."""
+        if self._columns["offset"]:
+            arrays = [pa.array(self._columns[field.name], field.type) for field in self._schema]
+            self._columns = {name: [] for name in self._schema.names}
+            self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
     def close(self) -> None:
         """Give back connections and memory."""

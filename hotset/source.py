@@ -49,7 +49,7 @@ class DrainLimits:
     """
 
     chunk_rows: int = 65536
-    memory_bytes: int = 128 * 1024 * 1024
+    memory_bytes: int = 64 * 1024 * 1024
     no_progress_ms: int = 30_000
 
     @property

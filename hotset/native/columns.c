@@ -1,12 +1,11 @@
 /* Growing buffers in Arrow's layout: doubled as they fill, every size checked.
  *
- * Large buffers are moved by the system's page tables and not copied, so doubling them is cheap and what
- * is not filled takes no memory. This file must not know what the values are.
+ * Memory that was never written to takes no room, so a buffer may be larger than what is in it. This file
+ * must not know what the values are.
  */
 #include "columns.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { SMALLEST = 4096 };
 
@@ -18,7 +17,10 @@ int growing_reserve(growing *buffer, size_t more)
     if (more > SIZE_MAX / 4 || buffer->capacity > SIZE_MAX / 4) {
         return -1;
     }
-    size_t capacity = buffer->capacity < SMALLEST ? SMALLEST : buffer->capacity * 2;
+    size_t capacity = buffer->capacity * 2;
+    if (buffer->capacity == 0) {
+        capacity = buffer->expected < SMALLEST ? SMALLEST : buffer->expected;
+    }
     if (capacity < buffer->used + more) {
         capacity = buffer->used + more;
     }
@@ -31,22 +33,17 @@ int growing_reserve(growing *buffer, size_t more)
     return 0;
 }
 
-int growing_add(growing *buffer, const void *bytes, size_t size)
-{
-    if (growing_reserve(buffer, size) != 0) {
-        return -1;
-    }
-    if (size > 0) {
-        memcpy(buffer->bytes + buffer->used, bytes, size);
-    }
-    buffer->used += size;
-    return 0;
-}
-
 void growing_free(growing *buffer)
 {
     free(buffer->bytes);
     *buffer = (growing){0};
+}
+
+growing growing_give(growing *buffer)
+{
+    growing given = *buffer;
+    *buffer = (growing){.expected = given.used + given.used / 16};
+    return given;
 }
 
 int bits_add(growing *bits, size_t row, int is_set)

@@ -8,12 +8,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Bytes that grow; `bytes` is of malloc's. */
 typedef struct {
     uint8_t *bytes;
     size_t used;
     size_t capacity;
+    size_t expected; /* capacity to begin with */
 } growing;
 
 /* Values of any length, each of which may be null. */
@@ -27,8 +29,24 @@ typedef struct {
 
 /* Make room for so many more bytes; 0, or -1 if there is no memory. */
 int growing_reserve(growing *buffer, size_t more);
-int growing_add(growing *buffer, const void *bytes, size_t size);
+
+/* Append bytes; 0, or -1 if there is no memory. */
+static inline int growing_add(growing *buffer, const void *bytes, size_t size)
+{
+    if (size > buffer->capacity - buffer->used && growing_reserve(buffer, size) != 0) {
+        return -1;
+    }
+    if (size > 0) {
+        memcpy(buffer->bytes + buffer->used, bytes, size);
+    }
+    buffer->used += size;
+    return 0;
+}
+
 void growing_free(growing *buffer);
+
+/* Give the bytes away, and expect about as many next time. */
+growing growing_give(growing *buffer);
 
 /* Append a bit for row number `row`, counted from 0. */
 int bits_add(growing *bits, size_t row, int is_set);

@@ -54,8 +54,7 @@ static PyObject *buffer_of(growing *content)
         growing_free(content);
         return NULL;
     }
-    made->content = *content;
-    *content = (growing){0};
+    made->content = growing_give(content);
     return (PyObject *)made;
 }
 
@@ -344,7 +343,7 @@ static PyObject *method_hand_out(PyObject *object, PyObject *Py_UNUSED(none))
         buffer_of(&columns->timestamp_known), buffer_of(&columns->timestamp_type),
         buffer_of(&columns->header_ends), binary_of(&columns->header_name),
         binary_of(&columns->header_value));
-    reader_forget_columns(&self->core);
+    reader_begin_columns(&self->core);
     self->is_busy = 0;
     return made;
 }

@@ -289,9 +289,11 @@ int reader_leave(reader *self, reader_range *range)
     return self->library->pause_partitions(self->handle, &one);
 }
 
-void reader_forget_columns(reader *self)
+void reader_begin_columns(reader *self)
 {
-    self->columns = (reader_columns){0};
+    self->columns.rows = 0;
+    self->columns.bytes = 0;
+    self->columns.timestamps_unknown = 0;
 }
 
 static void free_columns(reader_columns *columns)

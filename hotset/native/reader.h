@@ -100,8 +100,8 @@ reader_range *reader_range_of(reader *self, int32_t partition);
 /* Fetch no more of a range; 0 or librdkafka's error. */
 int reader_leave(reader *self, reader_range *range);
 
-/* Empty the columns without freeing what they held: somebody else owns it now. */
-void reader_forget_columns(reader *self);
+/* Begin new columns: somebody else owns now what was in them. */
+void reader_begin_columns(reader *self);
 
 /* Give everything back within a bounded time: what takes longer goes on behind. */
 void reader_close(reader *self);
