@@ -53,6 +53,8 @@ class TableDefinition:
     snapshot_id: int | None
     ref: str | None
     max_hot_records: int | None
+    max_hot_bytes: int | None
+    max_drain_bytes: int
     max_records_per_split: int
     split_bytes: int
     plan_timeout_ms: int
@@ -132,6 +134,8 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         snapshot_id=integer_of(settled, "snapshot-id"),
         ref=settled.get("branch") or settled.get("tag"),
         max_hot_records=integer_of(settled, "maxHotRecords"),
+        max_hot_bytes=integer_of(settled, "maxHotBytes"),
+        max_drain_bytes=_required(settled, "maxDrainBytes"),
         max_records_per_split=_required(settled, "maxRecordsPerPartition"),
         split_bytes=_required(settled, "split-size"),
         plan_timeout_ms=_required(settled, "planTimeoutMs"),

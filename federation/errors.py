@@ -124,7 +124,7 @@ class CutTokenError(FederationError, ValueError):
 
 
 class HotBudgetError(FederationError):
-    """The hot ranges hold more offsets than the statement may read."""
+    """The hot half holds more offsets, or more bytes, than the statement may read."""
 
     code = "HOT_BUDGET_EXCEEDED"
     kind = "user"

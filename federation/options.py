@@ -141,18 +141,21 @@ OPTIONS: Final = (
     Option("tag", "string", None, "Read the snapshot of this tag."),
     Option("cut", "string", None, "A cut token: read exactly that cut again."),
     Option("columns", "list", None, "The columns to read, separated by commas; all if not given."),
+    Option("maxHotRecords", "integer", None, "Refuse a read whose hot ranges span more offsets than this."),
     Option(
-        "maxHotRecords",
+        "maxHotBytes",
         "integer",
         None,
-        "Refuse a read whose hot ranges span more offsets than this.",
+        "End a read that takes more bytes of record values out of Kafka than this; in Spark, one hot split.",
     ),
     Option(
-        "maxRecordsPerPartition",
+        "maxDrainBytes",
         "integer",
-        "250000",
-        "Offsets per hot split of one partition, at most.",
+        "67108864",
+        "Bytes of raw records that reading one hot split holds at a time, at most; a record larger than a "
+        "quarter of it comes on top.",
     ),
+    Option("maxRecordsPerPartition", "integer", "250000", "Offsets per hot split of one partition, at most."),
     Option("split-size", "integer", "134217728", "Bytes of data files per cold split, at most."),
     Option(
         "planTimeoutMs",

@@ -127,6 +127,8 @@ def plan_hot(
             kafka_properties=definition.kafka_properties,
             read_timeout_ms=definition.read_timeout_ms,
             no_progress_timeout_ms=definition.no_progress_timeout_ms,
+            max_bytes=definition.max_hot_bytes,
+            drain_bytes=definition.max_drain_bytes,
             store=definition.store,
         )
         for group in (groups if spread else [tuple(ranges)])

@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from coldset import read_cold
+from federation.errors import HotBudgetError
 from federation.meter import HotMeter
 from federation.options import REGISTRY, under
 from federation.parts import Part
@@ -41,6 +43,7 @@ def read_split(
         guard: Called often; what it raises ends the reading.
 
     Raises:
+        HotBudgetError: Kafka gave more value bytes than `maxHotBytes`.
         HotsetError: The ranges could not be read to their end, or a record does not decode.
         ColdsetError: A data file could not be read.
         OptionError: A secret's reference names nothing here.
@@ -91,13 +94,14 @@ def _drained_rows(
 ) -> Iterator[Rows]:
     """Yield the records of a split, as Kafka has them, with the rows they are."""
     deadline = Deadline.after_ms(split.read_timeout_ms)
+    budget = _Budget(split)
     batches = drain(
         client,
         split.topic,
         split.ranges,
         split.isolation,
         deadline,
-        DrainLimits(no_progress_ms=split.no_progress_timeout_ms),
+        _limits(split),
         leader_epoch=split.leader_epoch,
         has_keys=decoder.needs_keys,
         has_headers=decoder.needs_headers,
@@ -110,6 +114,7 @@ def _drained_rows(
         meter.fetch_ms += (fetched_s - began_s) * 1000
         if raw is None:
             break
+        budget.take(raw)
         meter.records_fetched += raw.num_rows
         rows = decoder.decode(raw)
         meter.decode_ms += (time.monotonic() - fetched_s) * 1000
@@ -133,15 +138,39 @@ def _resident_rows(
         topic_id=split.topic_id,
         isolation=split.isolation,
         epochs=split.leader_epoch,
-        limits=DrainLimits(no_progress_ms=split.no_progress_timeout_ms),
+        limits=_limits(split),
         has_keys=decoder.needs_keys,
         has_headers=decoder.needs_headers,
         deadline=Deadline.after_ms(split.read_timeout_ms),
         guard=guard,
+        saw=_Budget(split).take,
     )
     wanted = WantedColumns.of(decoder.record_format, decoder.values)
     for raw, decoded in read_resident(store, source, split.ranges, wanted, decoder.decode_payloads, meter):
         yield raw, decoder.judge(raw, decoded)
+
+
+def _limits(split: HotSplit) -> DrainLimits:
+    return DrainLimits(memory_bytes=split.drain_bytes, no_progress_ms=split.no_progress_timeout_ms)
+
+
+class _Budget:
+    """Counts the bytes of values that Kafka gives for one split, and ends the reading above a limit."""
+
+    def __init__(self, split: HotSplit) -> None:
+        self._split = split
+        self._bytes = 0
+
+    def take(self, raw: pa.RecordBatch) -> None:
+        limit = self._split.max_bytes
+        self._bytes += pc.sum(pc.binary_length(raw.column("value"))).as_py() or 0
+        if limit is not None and self._bytes > limit:
+            raise HotBudgetError(
+                f"the hot records of table {self._split.table!r} have more than maxHotBytes={limit} bytes of "
+                f"values: {self._bytes} were read when it ended; freeze more often, or raise the limit",
+                table=self._split.table,
+                value_bytes=self._bytes,
+            )
 
 
 def _registry(record_format: RecordFormat) -> SchemaRegistry | None:

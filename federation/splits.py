@@ -26,7 +26,8 @@ class HotSplit:
     Invariant: no range is empty. `kafka_columns` has what fills the columns that
     hold coordinates of records, for all such columns of the table; `whole` has all
     columns of the table, by which records are judged. `schema` is what is wanted
-    of `part`.
+    of `part`. Reading it ends with an error above `max_bytes` of record values, and
+    holds `drain_bytes` of raw records at a time.
     """
 
     table: str
@@ -43,6 +44,8 @@ class HotSplit:
     kafka_properties: Mapping[str, str] = field(repr=False)
     read_timeout_ms: int
     no_progress_timeout_ms: int
+    max_bytes: int | None
+    drain_bytes: int
     store: StoreSettings | None
 
 

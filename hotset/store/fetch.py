@@ -30,6 +30,7 @@ class TopicSource:
     """A topic and how its records are read.
 
     `epochs` has the epoch of each partition's leader when the ranges were planned, where it is known.
+    `saw` is shown each batch that Kafka gave.
     """
 
     client: KafkaClient = field(repr=False)
@@ -42,6 +43,7 @@ class TopicSource:
     has_headers: bool
     deadline: Deadline
     guard: Callable[[], None] = field(repr=False)
+    saw: Callable[[pa.RecordBatch], None] = field(repr=False)
 
     @property
     def extras(self) -> tuple[str, ...]:
@@ -119,6 +121,7 @@ def fetch_parts(
     began_s = time.monotonic()
     for batch in batches:
         schema = batch.schema
+        source.saw(batch)
         for partition, records in _by_partition(batch):
             pending[partition].add(records)
         full = _full(pending)

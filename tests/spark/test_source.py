@@ -193,6 +193,7 @@ def test_a_plain_table_needs_no_topic(spark: SparkSession, half: Lake) -> None:
         ({"kafka.group.id": "x"}, "uses no consumer group"),
         ({"snapshot-id": "1"}, "no snapshot 1"),
         ({"maxHotRecords": "1"}, "maxHotRecords=1"),
+        ({"maxDrainBytes": "0"}, "above zero"),
     ],
 )
 def test_a_mistake_is_an_error_at_load(
