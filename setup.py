@@ -27,7 +27,7 @@ setup(
         module(
             "hotset.decode.avro._interpreter",
             "hotset/native/avro",
-            sources="module interpreter builders values keys check",
+            sources="module interpreter cursor builders values keys check",
             headers="interpreter builders values keys cursor program",
         ),
         module(

@@ -81,7 +81,7 @@ def batch_of(arrays: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.Rec
         Nothing of its own.
     """
     if not arrays:
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+        return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
     return pa.RecordBatch.from_arrays(list(arrays), schema=schema)
 
 

@@ -55,10 +55,8 @@ int avro_grow_data(avro_builder *builder, int64_t size) {
     if (wanted > INT32_MAX) {
         return CODE_TOO_MUCH;
     }
-    if (wanted <= builder->data_capacity) {
-        return CODE_NONE;
-    }
     int64_t capacity = builder->data_capacity < 1024 ? 1024 : builder->data_capacity * 2;
+    capacity = capacity > INT32_MAX ? INT32_MAX : capacity;
     capacity = capacity < wanted ? wanted : capacity;
     uint8_t *grown = realloc(builder->data, (size_t)capacity);
     if (grown == NULL) {

@@ -32,6 +32,11 @@ static inline int avro_make_room(avro_builder *builder) {
     return builder->length < builder->capacity ? CODE_NONE : avro_grow(builder, builder->length + 1);
 }
 
+/* Room for so many bytes more; a builder never has room for more than offsets can tell. */
+static inline int avro_make_data_room(avro_builder *builder, int64_t size) {
+    return size <= builder->data_capacity - builder->data_length ? CODE_NONE : avro_grow_data(builder, size);
+}
+
 static inline int32_t *avro_offsets(const avro_builder *builder) { return (int32_t *)(void *)builder->values; }
 
 #endif

@@ -17,6 +17,8 @@
 
 #define UUID_TEXT 36
 #define SMALL 16
+/* Kept out of the function that runs steps, which then has fewer registers to save. */
+#define RARE static __attribute__((noinline))
 
 static int run_step(avro_run *run, int32_t place);
 
@@ -110,7 +112,7 @@ static inline int put_bytes(avro_run *run, int32_t place, avro_builder *builder,
     int code = avro_make_room(builder);
     if (code == CODE_NONE) {
         /* With room to spare a short value is copied as one long one, which is faster. */
-        code = avro_grow_data(builder, size <= SMALL ? SMALL : size);
+        code = avro_make_data_room(builder, size <= SMALL ? SMALL : size);
     }
     if (code != CODE_NONE) {
         return avro_fail(run, code, place, 0);
@@ -126,7 +128,7 @@ static inline int put_bytes(avro_run *run, int32_t place, avro_builder *builder,
     return 1;
 }
 
-static int put_raw(avro_run *run, int32_t place, avro_builder *builder, const uint8_t *data, int64_t size) {
+RARE int put_raw(avro_run *run, int32_t place, avro_builder *builder, const uint8_t *data, int64_t size) {
     if (builder->shape->kind == KIND_BYTES) {
         return put_bytes(run, place, builder, data, size);
     }
@@ -175,7 +177,7 @@ static int put_double(avro_run *run, int32_t place, avro_builder *builder, doubl
     return 1;
 }
 
-static int read_null(avro_run *run, int32_t place, const avro_step *step) {
+RARE int read_null(avro_run *run, int32_t place, const avro_step *step) {
     if (!run->builders[step->builder].shape->is_nullable) {
         return avro_fail(run, CODE_REQUIRED, place, 0);
     }
@@ -218,7 +220,7 @@ static int read_integer(avro_run *run, int32_t place, const avro_step *step, avr
     return put_number(run, place, builder, value * step->c);
 }
 
-static int read_rounded(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_rounded(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
     int64_t value;
     if (!avro_varint(run, place, &value)) {
         return 0;
@@ -277,7 +279,7 @@ static int read_bytes(avro_run *run, int32_t place, avro_builder *builder) {
     return avro_take_counted(run, place, &found, &size) && put_raw(run, place, builder, found, size);
 }
 
-static int read_decimal(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_decimal(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
     const uint8_t *found;
     int64_t size = step->a;
     int is_there = size < 0 ? avro_take_counted(run, place, &found, &size) : avro_take(run, place, size, &found);
@@ -289,7 +291,7 @@ static int read_decimal(avro_run *run, int32_t place, const avro_step *step, avr
     return code == CODE_NONE ? put_raw(run, place, builder, value, 16) : avro_fail(run, code, place, 0);
 }
 
-static int read_enum(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_enum(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
     int64_t symbol;
     if (!avro_varint(run, place, &symbol)) {
         return 0;
@@ -305,7 +307,7 @@ static int read_enum(avro_run *run, int32_t place, const avro_step *step, avro_b
     return is_put;
 }
 
-static int read_uuid_text(avro_run *run, int32_t place, avro_builder *builder) {
+RARE int read_uuid_text(avro_run *run, int32_t place, avro_builder *builder) {
     const uint8_t *found;
     int64_t size;
     if (!avro_take_counted(run, place, &found, &size)) {
@@ -318,7 +320,7 @@ static int read_uuid_text(avro_run *run, int32_t place, avro_builder *builder) {
     return put_raw(run, place, builder, value, 16);
 }
 
-static int read_uuid_bytes(avro_run *run, int32_t place, avro_builder *builder) {
+RARE int read_uuid_bytes(avro_run *run, int32_t place, avro_builder *builder) {
     const uint8_t *found;
     uint8_t text[UUID_TEXT];
     if (!avro_take(run, place, 16, &found)) {
@@ -332,7 +334,7 @@ static int read_uuid_bytes(avro_run *run, int32_t place, avro_builder *builder) 
     return is_put;
 }
 
-static int read_struct(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_struct(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
     if (!run_inside(run, place, step)) {
         return 0;
     }
@@ -344,7 +346,7 @@ static int read_struct(avro_run *run, int32_t place, const avro_step *step, avro
     return 1;
 }
 
-static int read_list(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_list(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
     int32_t items = builder->shape->children[0];
     int is_map = step->op == OP_MAP;
     int64_t first = run->builders[items].length;
@@ -365,7 +367,7 @@ static int read_list(avro_run *run, int32_t place, const avro_step *step, avro_b
     return 1;
 }
 
-static int read_constant(avro_run *run, const avro_step *step) {
+RARE int read_constant(avro_run *run, const avro_step *step) {
     const avro_constant *constant = &run->program->constants[step->a];
     avro_run outer = *run;
     run->at = constant->data;
@@ -383,7 +385,7 @@ static int read_constant(avro_run *run, const avro_step *step) {
     return 1;
 }
 
-static int skip(avro_run *run, int32_t place, const avro_step *step) {
+RARE int skip(avro_run *run, int32_t place, const avro_step *step) {
     const uint8_t *found;
     int64_t number;
     switch (step->op) {
@@ -402,7 +404,7 @@ static int skip(avro_run *run, int32_t place, const avro_step *step) {
     }
 }
 
-static int read_fixed(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_fixed(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
     const uint8_t *found;
     return avro_take(run, place, step->a, &found) && put_raw(run, place, builder, found, step->a);
 }
