@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tests.fuzz.avro_bytes import blocks, counted, number, some_double, some_float, some_int, some_text
+from tests.fuzz.avro_bytes import counted, number, some_double, some_float, some_int, some_text
 from tests.fuzz.frame import plain_float
 
 
@@ -59,18 +59,19 @@ class Names:
         return f"{kind}{self._count}"
 
 
-def _of(low: int, high: int, value: int) -> int:
+def within(low: int, high: int, value: int) -> int:
+    """The value, if it is not outside of these."""
     if not low <= value <= high:
         raise MisfitError("range")
     return value
 
 
 def _int(value: int) -> int:
-    return _of(-(1 << 31), (1 << 31) - 1, value)
+    return within(-(1 << 31), (1 << 31) - 1, value)
 
 
 def _long(value: int) -> int:
-    return _of(-(1 << 63), (1 << 63) - 1, value)
+    return within(-(1 << 63), (1 << 63) - 1, value)
 
 
 def _nearest_float(value: int) -> str:
@@ -105,7 +106,7 @@ def _scaled(times: int, over: int) -> Callable[[int], int]:
 
 
 def _day(per_day: int, times: int) -> Callable[[int], int]:
-    return lambda value: _of(0, per_day - 1, value) * times
+    return lambda value: within(0, per_day - 1, value) * times
 
 
 # Avro type, logical type, column, meaning, bits of a value.
@@ -148,7 +149,7 @@ def other(rng: random.Random, names: Names) -> Shape:
 
 def _boolean(rng: random.Random, names: Names) -> Shape:
     def mean(value: bytes) -> bool:
-        return _of(0, 1, value[0]) == 1
+        return within(0, 1, value[0]) == 1
 
     byte = {"type": "fixed", "name": names.fresh("byte"), "size": 1}
     unread = {**byte, "name": names.fresh("byte")}
@@ -179,7 +180,7 @@ def _bytes(rng: random.Random, names: Names) -> Shape:
 
 
 def _three(value: bytes) -> bytes:
-    _of(3, 3, len(value))
+    within(3, 3, len(value))
     return value
 
 
@@ -196,7 +197,7 @@ def _enum(rng: random.Random, names: Names) -> Shape:
     avro = {"type": "enum", "name": names.fresh("enum"), "symbols": symbols}
 
     def mean(value: int) -> str:
-        return symbols[_of(0, len(symbols) - 1, value)]
+        return symbols[within(0, len(symbols) - 1, value)]
 
     return Shape(avro, "long", "long", pa.string(), lambda rng: number(rng.randrange(len(symbols))), mean)
 
@@ -260,38 +261,3 @@ def _decimal(rng: random.Random, names: Names) -> Shape:
 
 def _least(value: int) -> int:
     return (value if value >= 0 else ~value).bit_length() // 8 + 1
-
-
-def array(rng: random.Random, names: Names, item: Shape) -> Shape:
-    return Shape(
-        {"type": "array", "items": item.avro},
-        {"type": "array", "items": item.plain},
-        {"type": "array", "items": item.skipped},
-        pa.list_(pa.field("element", item.wanted)),
-        lambda rng: blocks(rng, [item.write(rng) for _ in range(rng.choice([0, 1, 3]))]),
-        lambda values: [item.mean(value) for value in values],
-    )
-
-
-def mapping(rng: random.Random, names: Names, item: Shape) -> Shape:
-    def entries(key: str, value: Any) -> dict[str, Any]:
-        fields = [{"name": "k", "type": key}, {"name": "v", "type": value}]
-        return {"type": "array", "items": {"type": "record", "name": names.fresh("entry"), "fields": fields}}
-
-    def write(rng: random.Random) -> bytes:
-        keys = {some_text(rng) for _ in range(rng.choice([0, 1, 3, 20]))}
-        return blocks(rng, [counted(key) + item.write(rng) for key in sorted(keys)])
-
-    def mean(values: list[dict[str, Any]]) -> list[Any]:
-        if len({each["k"] for each in values}) < len(values):
-            raise MisfitError("key twice")
-        return [[each["k"], item.mean(each["v"])] for each in values]
-
-    return Shape(
-        {"type": "map", "values": item.avro},
-        entries("string", item.plain),
-        entries("bytes", item.skipped),
-        pa.map_(pa.string(), item.wanted),
-        write,
-        mean,
-    )

@@ -22,8 +22,8 @@ from hotset.decode.avro import compile_program
 from hotset.decode.avro.native import is_native, native_runner
 from hotset.decode.avro.pure import python_runner
 from hotset.registry import RegisteredSchema
-from tests.fuzz.avro_bytes import number
-from tests.fuzz.avro_shapes import MisfitError, Names, Shape, array, mapping, other, whole
+from tests.fuzz.avro_nested import array, chain, mapping, optional, several
+from tests.fuzz.avro_shapes import MisfitError, Names, Shape, other, whole
 from tests.fuzz.frame import Refusal, Round, Verdict
 
 # fastavro reads on where the specification has nothing to read.
@@ -111,39 +111,15 @@ def _shape(rng: random.Random, names: Names, depth: int) -> Shape:
     choice = rng.random()
     if depth > 2 or choice < 0.55:
         return rng.choice([whole, other, other])(rng, names)
-    if choice < 0.75:
-        return _union(rng, names, _shape(rng, names, depth + 1))
-    if choice < 0.83:
+    if choice < 0.72:
+        return optional(rng, names, _shape(rng, names, depth + 1))
+    if choice < 0.78:
+        return several(rng, names)
+    if choice < 0.85:
         return array(rng, names, _shape(rng, names, depth + 1))
-    if choice < 0.91:
+    if choice < 0.92:
         return mapping(rng, names, _shape(rng, names, depth + 1))
     return _record(rng, names, depth + 1)
-
-
-def _union(rng: random.Random, names: Names, shape: Shape) -> Shape:
-    """Null or a value, in either order; a union in a union is left as it is."""
-    if isinstance(shape.avro, list):
-        return shape
-    null_first = rng.random() < 0.7
-
-    def branches(value: Any, called: str) -> list[Any]:
-        boxes = [(f"{called}null", "null"), (f"{called}value", value)]
-        made = [
-            {"type": "record", "name": name, "fields": [{"name": "v", "type": kind}]} for name, kind in boxes
-        ]
-        return made if null_first else made[::-1]
-
-    def write(rng: random.Random) -> bytes:
-        is_null = rng.random() < 0.3
-        return number(int(is_null != null_first)) + (b"" if is_null else shape.write(rng))
-
-    def mean(value: tuple[str, dict[str, Any]]) -> Any:
-        name, box = value
-        return None if name.endswith("null") else shape.mean(box["v"])
-
-    plain, skipped = branches(shape.plain, names.fresh("box")), branches(shape.skipped, names.fresh("box"))
-    avro = ["null", shape.avro] if null_first else [shape.avro, "null"]
-    return Shape(avro, plain, skipped, shape.wanted, write, mean)
 
 
 def _record(rng: random.Random, names: Names, depth: int) -> Shape:
@@ -151,6 +127,8 @@ def _record(rng: random.Random, names: Names, depth: int) -> Shape:
     for place in range(rng.randint(1, 8 if depth == 0 else 3)):
         column = f"c{place}" if rng.random() < 0.15 else f"f{place}"
         parts.append(_Part(_shape(rng, names, depth), f"f{place}", column, is_wanted=rng.random() < 0.75))
+    if rng.random() < 0.1:
+        parts.insert(rng.randint(0, len(parts)), _Part(chain(rng, names), "chain", "chain", is_wanted=False))
     wanted = [part for part in parts if part.is_wanted]
     rng.shuffle(wanted)
 
