@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import boundary_cost, freshness, hot_read, union_overhead
+from benchmarks import avro_read, boundary_cost, freshness, hot_read, union_overhead
 from benchmarks.harness import Report, run
 
 
@@ -16,6 +16,7 @@ def main(report: Report, small: bool) -> None:  # noqa: FBT001
     boundary_cost.main(report, small)
     freshness.main(report, small)
     union_overhead.main(report, small)
+    avro_read.main(report, small)
     hot_read.main(report, small)
 
 

@@ -55,6 +55,11 @@ def run_small(module: str) -> list[dict[str, object]]:
             {"machine", "union_overhead_200_hot_count", "union_overhead_500_hot_find"},
         ),
         pytest.param(
+            "benchmarks.avro_read",
+            {"machine", "avro_read_two_columns", "avro_read_against_deserializer"},
+            marks=pytest.mark.registry,
+        ),
+        pytest.param(
             "benchmarks.hot_read",
             {"machine", "hot_read_drain", "hot_read_against_plain_consumer", "hot_read_spark"},
             marks=pytest.mark.spark,
