@@ -82,6 +82,12 @@ class FramedDecoder:
         if told is None and (head := _only_head(payloads)) is not None:
             return self._decode(_IN_FRAME + head, payloads, schema, first_row=0)
         names = self._names(payloads, told).dictionary_encode()
+        if (
+            len(names.dictionary) == 1
+            and not names.null_count
+            and not self._flaw(names.dictionary[0].as_py())
+        ):
+            return self._decode(names.dictionary[0].as_py(), payloads, schema, first_row=0)
         groups: list[tuple[pa.Array, Decoded]] = []
         faults: dict[int, str] = {}
         for number, name in enumerate(names.dictionary.to_pylist()):
