@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import avro_read, boundary_cost, freshness, hot_read, union_overhead
+from benchmarks import avro_read, boundary_cost, freshness, hot_read, json_decode, union_overhead
 from benchmarks.harness import Report, run
 
 
 def main(report: Report, small: bool) -> None:  # noqa: FBT001
     """Run all benchmarks; the one with Spark comes last."""
     boundary_cost.main(report, small)
+    json_decode.main(report, small)
     freshness.main(report, small)
     union_overhead.main(report, small)
     avro_read.main(report, small)

@@ -174,15 +174,20 @@ def time_ms(action: Callable[[], object]) -> float:
     return (time.perf_counter() - began_s) * 1000
 
 
-def interleave(actions: Mapping[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
+def interleave(
+    actions: Mapping[str, Callable[[], object]],
+    runs: int,
+    clock: Callable[[Callable[[], object]], float] = time_ms,
+) -> dict[str, list[float]]:
     """Time the actions in turn, so that what disturbs the machine disturbs all; each runs once before.
 
     Args:
         actions: What to time, by name.
         runs: How often each is timed.
+        clock: Calls an action and returns how long it took.
 
     Returns:
-        Milliseconds of each run, by name.
+        What the clock said of each run, by name; milliseconds by default.
     """
     for action in actions.values():
         action()
@@ -191,7 +196,7 @@ def interleave(actions: Mapping[str, Callable[[], object]], runs: int) -> dict[s
         # Back and forth, so that nobody always comes after the same neighbour.
         names = list(actions) if turn % 2 == 0 else list(actions)[::-1]
         for name in names:
-            taken[name].append(time_ms(actions[name]))
+            taken[name].append(clock(actions[name]))
     return taken
 
 

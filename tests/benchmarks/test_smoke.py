@@ -54,6 +54,10 @@ def run_small(module: str) -> list[dict[str, object]]:
             "benchmarks.union_overhead",
             {"machine", "union_overhead_200_hot_count", "union_overhead_500_hot_find"},
         ),
+        (
+            "benchmarks.json_decode",
+            {"machine", "json_decode_flat", "json_decode_one_percent_bad_cost", "json_decode_against_loads"},
+        ),
         pytest.param(
             "benchmarks.avro_read",
             {"machine", "avro_read_two_columns", "avro_read_against_deserializer"},
