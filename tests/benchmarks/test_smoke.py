@@ -17,6 +17,12 @@ from stack.java import ROOT
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
+HOT_READ = {
+    "hot_read_drain_against_consume",
+    "hot_read_python_against_native",
+    "hot_read_json_against_spark",
+    "hot_read_peak_memory_drained_native",
+}
 KEYS = ["case", "value", "unit", "target", "ok"]
 
 
@@ -65,7 +71,7 @@ def run_small(module: str) -> list[dict[str, object]]:
         ),
         pytest.param(
             "benchmarks.hot_read",
-            {"machine", "hot_read_drain", "hot_read_against_plain_consumer", "hot_read_spark"},
+            {"machine", *HOT_READ},
             marks=pytest.mark.spark,
         ),
     ],
