@@ -16,8 +16,9 @@ import pyarrow as pa
 from coldset import check_properties
 from federation.ddl import parse_schema
 from federation.errors import OptionError
-from federation.options import REGISTRY, check_options, integer_of, table_options, under, value_of
+from federation.options import check_options, integer_of, table_options, under, value_of
 from federation.parts import Part, split_name
+from federation.passthrough import REGISTRY
 from hotset.decode import BadRecords, RecordFormat
 from hotset.decode.position import FIELDS
 from hotset.offsets import Isolation

@@ -14,6 +14,7 @@ from typing import Final
 
 from federation.errors import OptionError
 from federation.option import Option, parse_option
+from federation.passthrough import prefix_of
 from federation.secrets import require_reference
 from hotset.decode import FORMATS, BadRecords
 from hotset.offsets import Isolation
@@ -195,25 +196,6 @@ OPTIONS: Final = (
     ),
 )
 
-REGISTRY: Final = "schema.registry."
-
-PASSTHROUGH: Final = {
-    "kafka.": "A librdkafka property; `kafka.bootstrap.servers` is required unless `read` is `cold`. "
-    "Only properties that cannot run code or change how ranges are read.",
-    REGISTRY: "Where schemas are, as Confluent's clients say it: `schema.registry.url` (several separated by "
-    "commas); by reference `.basic.auth.user.info` or `.bearer.auth.token`; `.ssl.ca.location`, "
-    "`.ssl.certificate.location`, `.ssl.key.location`, `.ssl.key.password`; `.request.timeout.ms` (10000), "
-    "milliseconds for one schema with all it refers to.",
-    "catalog.": "A pyiceberg catalog property, such as `catalog.type`, `catalog.uri`, `catalog.warehouse`, "
-    "`catalog.s3.endpoint`. A REST catalog may be silent for `catalog.rest.client.socket-timeout-ms` (30000) "
-    "milliseconds, and take `catalog.rest.client.connection-timeout-ms` (10000) to connect; one in "
-    "PostgreSQL has `catalog.sql.connect-timeout-ms` (10000) to connect, and "
-    "`catalog.sql.transaction-timeout-ms` (30000) for what it is asked; an S3 store has "
-    "`catalog.s3.connect-timeout` (5) and `catalog.s3.request-timeout` (15) seconds for each of a few tries. "
-    "Properties that name code to run, such as `catalog.py-io-impl`, "
-    "count in the configuration file and nowhere else.",
-}
-
 TABLE_PROPERTY_PREFIX: Final = "kafkaiceberg."
 
 _BY_KEY: Final = {option.name.lower(): option for option in OPTIONS}
@@ -234,7 +216,7 @@ def check_options(given: Mapping[str, str]) -> dict[str, str]:
             require_reference(option.name, value)
             parse_option(option, value)
             checked[option.name] = value
-        elif (prefix := _passthrough(key)) is not None:
+        elif (prefix := prefix_of(key)) is not None:
             require_reference(key, value)
             checked[prefix + key[len(prefix) :]] = value
         else:
@@ -287,10 +269,6 @@ def under(options: Mapping[str, str], prefix: str) -> dict[str, str]:
         for key, value in options.items()
         if key.startswith(prefix) and key.lower() not in _BY_KEY
     }
-
-
-def _passthrough(key: str) -> str | None:
-    return next((p for p in PASSTHROUGH if key.lower().startswith(p) and len(key) > len(p)), None)
 
 
 def _unknown(key: str) -> str:

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from coldset import read_cold
 from federation.errors import HotBudgetError
 from federation.meter import HotMeter
-from federation.options import REGISTRY, under
+from federation.options import under
 from federation.parts import Part
+from federation.passthrough import REGISTRY
 from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit, Split
 from hotset import Deadline, DrainLimits, KafkaClient, connect, drain, require_topic_id

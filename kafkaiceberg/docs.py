@@ -17,7 +17,8 @@ import pipeline.errors
 import sql_gateway.errors
 from federation.doctor import KINDS
 from federation.option import Option
-from federation.options import OPTIONS, PASSTHROUGH
+from federation.options import OPTIONS
+from federation.passthrough import PASSTHROUGH
 from hotset.properties import ALLOWED
 from kafkaiceberg.doctor import EXIT
 from sql_gateway.settings import SETTINGS
