@@ -36,6 +36,7 @@ from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.errors import UnsupportedFormatError
 
 _LONGEST_INT: Final = 400
+_HUGE_EXPONENT: Final = 1_000_000
 _DECIMAL: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _TIME: Final = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
 
@@ -73,6 +74,16 @@ def _parse_int(digits: str) -> int | Decimal:
     return int(digits) if len(digits) < _LONGEST_INT else Decimal(digits)
 
 
+def _parse_float(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        # Python refuses exponents of some twenty digits. A smaller one is out of every range, too.
+        mantissa, _, exponent = text.lower().partition("e")
+        size = 0 if not Decimal(mantissa) else _HUGE_EXPONENT
+        return Decimal(f"{mantissa}e{'-' if exponent.startswith('-') else ''}{size}")
+
+
 def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
@@ -83,7 +94,7 @@ def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _parse(value: bytes) -> dict[str, Any]:
     try:
         record = json.loads(
-            value.decode(), parse_float=Decimal, parse_int=_parse_int, object_pairs_hook=_first_wins
+            value.decode(), parse_float=_parse_float, parse_int=_parse_int, object_pairs_hook=_first_wins
         )
     except UnicodeDecodeError as exc:
         raise _MisfitError(f"its value is not UTF-8 (byte {exc.start})") from None
