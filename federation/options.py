@@ -273,9 +273,6 @@ def under(options: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 def _unknown(key: str) -> str:
     near = difflib.get_close_matches(key.lower(), [*_BY_KEY, "kafka.bootstrap.servers"], n=1)
-    hint = (
-        f"did you mean {_BY_KEY[near[0]].name if near[0] in _BY_KEY else near[0]}"
-        if near
-        else "see OPTIONS.md"
-    )
+    meant = [_BY_KEY[each].name if each in _BY_KEY else each for each in near]
+    hint = f"did you mean {meant[0]}" if meant else "see OPTIONS.md"
     return f"there is no option {key!r}; {hint}"
