@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import avro_read, boundary_cost, freshness, hot_read, json_decode, union_overhead
+from benchmarks import avro_read, boundary_cost, freshness, hot_read, hot_store, json_decode, union_overhead
 from benchmarks.harness import Report, run
 
 
@@ -17,6 +17,7 @@ def main(report: Report, small: bool) -> None:  # noqa: FBT001
     json_decode.main(report, small)
     freshness.main(report, small)
     union_overhead.main(report, small)
+    hot_store.main(report, small)
     avro_read.main(report, small)
     hot_read.main(report, small)
 

@@ -34,7 +34,7 @@ def _go_on() -> None:
 
 
 def read_split(
-    split: Split, meter: HotMeter | None = None, *, guard: Guard = _go_on
+    split: Split, meter: HotMeter | None = None, *, guard: Guard = _go_on, may_be_encoded: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """Yield a split's rows, all of them, or raise.
 
@@ -42,6 +42,7 @@ def read_split(
         split: What to read.
         meter: Counts the records of a hot split.
         guard: Called often; what it raises ends the reading.
+        may_be_encoded: Whether columns of strings may have a dictionary, which differs from batch to batch.
 
     Raises:
         HotBudgetError: Kafka gave more value bytes than `maxHotBytes`.
@@ -51,7 +52,7 @@ def read_split(
     """
     if isinstance(split, ColdSplit):
         return _read_cold(split, guard)
-    return _read_hot(split, HotMeter() if meter is None else meter, guard)
+    return _read_hot(split, HotMeter() if meter is None else meter, guard, may_be_encoded=may_be_encoded)
 
 
 def _read_cold(split: ColdSplit, guard: Guard) -> Iterator[pa.RecordBatch]:
@@ -69,7 +70,9 @@ def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _read_hot(split: HotSplit, meter: HotMeter, guard: Guard) -> Iterator[pa.RecordBatch]:
+def _read_hot(
+    split: HotSplit, meter: HotMeter, guard: Guard, *, may_be_encoded: bool
+) -> Iterator[pa.RecordBatch]:
     client = connect(resolve(split.kafka_properties))
     reads_letters = split.part is Part.DEAD_LETTERS
     decoder = RowDecoder(
@@ -81,8 +84,15 @@ def _read_hot(split: HotSplit, meter: HotMeter, guard: Guard) -> Iterator[pa.Rec
         keeps_letters=reads_letters or meter.keeps_letters,
         registry=_registry(split.record_format),
     )
-    reading = _resident_rows if split.store is not None else _drained_rows
-    for raw, decoded in reading(split, client, decoder, meter.reading, guard):
+    store = None if split.store is None else open_store(split.store)
+    if store is None:
+        rows = _drained_rows(split, client, decoder, meter.reading, guard)
+    else:
+        wanted = WantedColumns.of(decoder.record_format, decoder.values, may_be_encoded=may_be_encoded)
+        source = _source(split, client, decoder, guard)
+        pieces = read_resident(store, source, split.ranges, wanted, decoder.decode_payloads, meter.reading)
+        rows = ((raw, decoder.judge(raw, decoded)) for raw, decoded in pieces)
+    for raw, decoded in rows:
         meter.saw(raw, decoded)
         if not reads_letters:
             yield decoded.rows
@@ -124,16 +134,8 @@ def _drained_rows(
     require_topic_id(client, split.topic, split.topic_id, deadline)
 
 
-def _resident_rows(
-    split: HotSplit, client: KafkaClient, decoder: RowDecoder, meter: ReadMeter, guard: Guard
-) -> Iterator[Rows]:
-    """Yield the same, and read from Kafka only what is not in the store."""
-    assert split.store is not None
-    store = open_store(split.store)
-    if store is None:
-        yield from _drained_rows(split, client, decoder, meter, guard)
-        return
-    source = TopicSource(
+def _source(split: HotSplit, client: KafkaClient, decoder: RowDecoder, guard: Guard) -> TopicSource:
+    return TopicSource(
         client=client,
         topic=split.topic,
         topic_id=split.topic_id,
@@ -146,9 +148,6 @@ def _resident_rows(
         guard=guard,
         saw=_Budget(split).take,
     )
-    wanted = WantedColumns.of(decoder.record_format, decoder.values)
-    for raw, decoded in read_resident(store, source, split.ranges, wanted, decoder.decode_payloads, meter):
-        yield raw, decoder.judge(raw, decoded)
 
 
 def _limits(split: HotSplit) -> DrainLimits:

@@ -42,6 +42,7 @@ from sql_gateway.protocol import (
     render_json,
 )
 from sql_gateway.settings import GatewaySettings, is_loopback
+from sql_gateway.warm import Warmer
 
 _log = logging.getLogger(__name__)
 
@@ -51,25 +52,39 @@ MAX_BODY_BYTES = 2 << 20
 _DEFAULTS: Final = {"hotStore": "on_demand"}
 
 
-def create_app(config: Config, settings: GatewaySettings) -> Flask:
+def create_app(config: Config, settings: GatewaySettings, warmer: Warmer | None = None) -> Flask:
     """Return the gateway as a WSGI application.
 
     Args:
         config: Tables and their options; only tables named there can be read.
         settings: Limits, and the token if one is asked for.
+        warmer: What keeps tables warm, for `/healthz`.
 
     Raises:
         OptionError: A table's options are malformed.
     """
     app = Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    tables = {name: merge_options(name, {}, _DEFAULTS | config.options_of(name)) for name in config.tables}
+    tables = gateway_tables(config)
     app.before_request(lambda: _admit(settings))
     app.register_error_handler(Exception, _answer_error)
     _add_sql(app, tables, settings)
     _add_tables(app, tables)
-    app.add_url_rule("/healthz", "healthz", lambda: jsonify(status="ok"))
+
+    @app.get("/healthz")
+    def healthz() -> Response:
+        return jsonify(status="ok") if warmer is None else jsonify(status="ok", warm=warmer.health())
+
     return app
+
+
+def gateway_tables(config: Config) -> dict[str, dict[str, str]]:
+    """Return the tables of a gateway with their merged options.
+
+    Raises:
+        OptionError: A table's options are malformed.
+    """
+    return {name: merge_options(name, {}, _DEFAULTS | config.options_of(name)) for name in config.tables}
 
 
 def _add_sql(app: Flask, tables: Mapping[str, Mapping[str, str]], settings: GatewaySettings) -> None:

@@ -13,8 +13,9 @@ from types import FrameType
 from waitress.server import create_server
 
 from federation.config import Config
-from sql_gateway.app import create_app
+from sql_gateway.app import create_app, gateway_tables
 from sql_gateway.settings import GatewaySettings
+from sql_gateway.warm import Warmer
 
 
 def serve(config: Config, settings: GatewaySettings, announce: Callable[[str], None]) -> None:
@@ -29,8 +30,9 @@ def serve(config: Config, settings: GatewaySettings, announce: Callable[[str], N
         OSError: The address is taken or not ours.
         OptionError: A table's options are malformed.
     """
+    warmer = Warmer(gateway_tables(config), settings.warm_every_ms)
     server = create_server(
-        create_app(config, settings),
+        create_app(config, settings, warmer),
         host=settings.host,
         port=settings.port,
         threads=settings.threads,
@@ -42,10 +44,12 @@ def serve(config: Config, settings: GatewaySettings, announce: Callable[[str], N
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)
+    warmer.start()
     announce(f"http://{settings.host}:{settings.port}")
     try:
         server.run()
     except KeyboardInterrupt:
         pass
     finally:
+        warmer.stop()
         server.close()

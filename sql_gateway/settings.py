@@ -28,6 +28,12 @@ SETTINGS: Final = (
         None,
         "Bearer token that clients must send, as a reference such as `${env:NAME}`.",
     ),
+    Option(
+        "warmEveryMs",
+        "integer",
+        "250",
+        "Milliseconds between two looks at a table with `hotStore=warm`.",
+    ),
     Option("timeoutMs", "integer", "60000", "Milliseconds one statement may take."),
     Option("maxRows", "integer", "1000000", "Rows one result may have; a larger one is an error."),
     Option(
@@ -50,6 +56,7 @@ class GatewaySettings:
     threads: int
     token: str | None = field(repr=False)
     limits: Limits
+    warm_every_ms: int = 250
 
     @property
     def is_loopback(self) -> bool:
@@ -91,6 +98,7 @@ def parse_settings(given: Mapping[str, str]) -> GatewaySettings:
             max_rows=int(str(text["maxRows"])),
             max_bytes=int(str(text["maxBytes"])),
         ),
+        warm_every_ms=int(str(text["warmEveryMs"])),
     )
 
 

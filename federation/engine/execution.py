@@ -79,9 +79,14 @@ class Execution:
                 relation = self._cursor.sql(self._statement.sql)
                 _require_shown_exactly(relation)
                 self._choose_columns()
+                if self._load():
+                    relation = self._cursor.sql(self._statement.sql)
                 return self._collect(relation)
         except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as exc:
-            raise self._translate(exc) from exc
+            found = self._translate(exc)
+            if found is exc:
+                raise
+            raise found from exc
 
     def _create_view(self, name: str, streams: TableStreams) -> None:
         for part in streams.parts - {Part.ROWS}:
@@ -108,6 +113,13 @@ class Execution:
                 streams.scanned()
             # Rows without any column cannot be counted, so one is always read.
             streams.columns = columns or streams.columns[:1]
+
+    def _load(self) -> bool:
+        """Read what is resident; return whether a hot half has another form than the one that was bound."""
+        changed = {name: streams for name, streams in self._streams.items() if streams.load()}
+        for name, streams in changed.items():
+            self._cursor.register(f"{name} (hot)", streams.hot())
+        return bool(changed)
 
     def _explain(self) -> pa.Table:
         rows = self._cursor.execute(f"EXPLAIN {self._statement.sql}").fetchall()

@@ -23,6 +23,7 @@ from federation.read import Guard, read_split
 from federation.receipt import TableReceipt, build_receipt
 from federation.take import TakenCut
 from hotset.decode import LETTERS
+from hotset.store import alike
 
 
 class TableStreams:
@@ -60,7 +61,20 @@ class TableStreams:
 
     def hot(self) -> Stream:
         """Return the hot half as something DuckDB can scan any number of times."""
-        return Stream(self.schema, self._hot_batches)
+        return Stream(self._hot_schema(), self._hot_batches)
+
+    def load(self) -> bool:
+        """Read what is resident before the statement runs; return whether `hot` has another form now.
+
+        Kept strings may have a dictionary, which makes them much cheaper to look through, and only who has
+        read them knows which do.
+
+        Raises:
+            HotsetError: The hot half could not be read.
+        """
+        if self.taken.definition.store is None or Part.ROWS not in self.parts:
+            return False
+        return any(pa.types.is_dictionary(field.type) for field in self._hot_rows().schema)
 
     def letters(self) -> Stream:
         """Return the dead letters of the hot half in the same way."""
@@ -106,7 +120,8 @@ class TableStreams:
                     began_s = time.monotonic()
 
     def _hot_batches(self) -> Iterator[pa.RecordBatch]:
-        yield from (widen(batch, self.schema) for batch in self._hot_rows().to_batches())
+        schema = self._hot_schema()
+        yield from (widen(batch, schema) for batch in self._hot_rows().to_batches())
 
     def _letter_batches(self) -> Iterator[pa.RecordBatch]:
         self._hot_rows()
@@ -123,9 +138,20 @@ class TableStreams:
         wanted = answer_schema(self.taken, self.columns)
         batches: list[pa.RecordBatch] = []
         for split in plan_hot(self.taken, wanted, spread=False):
-            batches.extend(read_split(split, self._meter, guard=self._guard))
+            batches.extend(read_split(split, self._meter, guard=self._guard, may_be_encoded=True))
+        columns = [alike([batch.column(at) for batch in batches]) for at in range(len(wanted))]
+        arrays = [
+            pa.chunked_array(parts, parts[0].type if parts else field.type)
+            for field, parts in zip(wanted, columns, strict=True)
+        ]
         self._stages_ms["hot"] = (time.monotonic() - began_s) * 1000
-        return pa.Table.from_batches(batches, schema=wanted)
+        return pa.Table.from_arrays(arrays, names=wanted.names)
+
+    def _hot_schema(self) -> pa.Schema:
+        if self._hot is None:
+            return self.schema
+        types = {field.name: field.type for field in self._hot.schema}
+        return pa.schema([pa.field(field.name, types.get(field.name, field.type)) for field in self.schema])
 
 
 class Stream:

@@ -171,10 +171,11 @@ class RowDecoder:
 
     def _faults(self, raw: pa.RecordBatch, decoded: Decoded) -> list[Fault]:
         found = {fault.row: fault for fault in decoded.faults}
-        for row in _rows_where(raw.column("value").is_null()):
+        values = raw.column("value")
+        for row in _rows_where(values.is_null()) if values.null_count else ():
             found.setdefault(row, Fault(row, _TOMBSTONE))
         for column in self._judged:
-            if column.nullable:
+            if column.nullable or not decoded.rows.column(column.name).null_count:
                 continue
             for row in _rows_where(decoded.rows.column(column.name).is_null()):
                 reason = f"column {column.name!r} is required, and is absent or null"
@@ -207,7 +208,10 @@ class RowDecoder:
                 arrays.append(_reasons(faults, raw.num_rows))
             else:
                 arrays.append(rows.column(column.name))
-        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        # What was decoded before may have its strings in a dictionary.
+        pairs = zip(self._schema, arrays, strict=True)
+        schema = pa.schema([pa.field(f.name, array.type, nullable=f.nullable) for f, array in pairs])
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema if schema == self._schema else schema)
 
 
 def _rows_where(found: pa.BooleanArray) -> list[int]:

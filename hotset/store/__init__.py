@@ -30,6 +30,7 @@ This package must not know tables, cuts or engines.
 """
 
 from hotset.store.columns import WantedColumns
+from hotset.store.encoded import alike
 from hotset.store.fetch import TopicSource
 from hotset.store.held import Piece
 from hotset.store.read import ReadMeter, read_resident
@@ -42,6 +43,7 @@ __all__ = [
     "StoreSettings",
     "TopicSource",
     "WantedColumns",
+    "alike",
     "open_store",
     "read_resident",
 ]

@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.formats import RecordFormat
+from hotset.store.encoded import encode, plain
 from hotset.store.names import column_name
-
-_NULLABLE: Final = True
 
 # Raw records and a schema in, one row for each record out.
 Decode = Callable[[pa.RecordBatch, pa.Schema], Decoded]
@@ -42,18 +41,24 @@ class WantedColumns:
 
     Invariant: without any field there is one name, for the question whether values are records.
     `are_kept` tells whether what is decoded stays true: a schema that a registry may replace does not.
+    If columns `may_be_encoded`, those of strings may have a dictionary (see `encoded`).
     """
 
     schema: pa.Schema
     names: tuple[str, ...]
     are_kept: bool = True
+    may_be_encoded: bool = False
 
     @classmethod
-    def of(cls, record_format: RecordFormat, schema: pa.Schema) -> WantedColumns:
+    def of(
+        cls, record_format: RecordFormat, schema: pa.Schema, *, may_be_encoded: bool = False
+    ) -> WantedColumns:
         """Name the columns of a schema."""
         fields: Sequence[pa.Field | None] = list(schema) or [None]
         names = tuple(column_name(record_format, field) for field in fields)
-        return cls(schema, names, are_kept=record_format.reader_schema != "latest")
+        return cls(
+            schema, names, are_kept=record_format.reader_schema != "latest", may_be_encoded=may_be_encoded
+        )
 
     def lacking(self, columns: Mapping[str, Column]) -> WantedColumns:
         """Return what of it is not among these columns; its names are none if nothing is."""
@@ -86,10 +91,13 @@ class WantedColumns:
         for fault in (fault for column in found for fault in column.faults):
             reasons.setdefault(fault.row, fault.reason)
         arrays = [column.values for column, _ in zip(found, self.schema, strict=False)]
+        if not self.may_be_encoded:
+            arrays = [plain(array) for array in arrays]
         if reasons:
             places = pa.array([None if row in reasons else row for row in range(rows)], pa.int64())
             arrays = [array.take(places) for array in arrays]
-        schema = pa.schema([field.with_nullable(_NULLABLE) for field in self.schema])
+        pairs = zip(self.schema, arrays, strict=True)
+        schema = pa.schema([pa.field(field.name, array.type) for field, array in pairs])
         faults = tuple(Fault(row, reasons[row]) for row in sorted(reasons))
         return Decoded(batch_of(arrays, schema, rows), faults)
 
@@ -157,7 +165,8 @@ def pack_columns(columns: Mapping[str, Column]) -> tuple[pa.RecordBatch, dict[st
     Raises:
         Nothing of its own.
     """
-    batch = pa.RecordBatch.from_arrays([c.values for c in columns.values()], names=list(columns))
+    arrays = [encode(column.values) for column in columns.values()]
+    batch = pa.RecordBatch.from_arrays(arrays, names=list(columns))
     faults = {name: [[f.row, f.reason] for f in c.faults] for name, c in columns.items() if c.faults}
     return batch, {_FAULTS: faults}
 

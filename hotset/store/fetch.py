@@ -96,8 +96,8 @@ class _Pending:
 
 def fetch_parts(
     source: TopicSource, ranges: Sequence[OffsetRange], note_ms: Callable[[float], None]
-) -> Iterator[Part]:
-    """Read ranges from Kafka, at most one of each partition, part by part.
+) -> Iterator[list[Part]]:
+    """Read ranges from Kafka, at most one of each partition, some parts at a time.
 
     The topic's identity has been checked after reading each part.
 
@@ -129,16 +129,15 @@ def fetch_parts(
             # Offsets of a topic that was recreated meanwhile mean other records.
             require_topic_id(source.client, source.topic, source.topic_id, source.deadline)
         note_ms((time.monotonic() - began_s) * 1000)
-        for partition in full:
-            last = pending[partition].batches[-1].column("offset")[-1].as_py()
-            yield pending[partition].take(partition, last + 1, schema)
+        ends = {p: pending[p].batches[-1].column("offset")[-1].as_py() + 1 for p in full}
+        if ends:
+            yield [pending[partition].take(partition, end, schema) for partition, end in ends.items()]
         began_s = time.monotonic()
     require_topic_id(source.client, source.topic, source.topic_id, source.deadline)
     note_ms((time.monotonic() - began_s) * 1000)
     schema = schema or source.schema
-    for r in ranges:
-        if pending[r.partition].start < r.end:
-            yield pending[r.partition].take(r.partition, r.end, schema)
+    left = [r for r in ranges if pending[r.partition].start < r.end]
+    yield [pending[r.partition].take(r.partition, r.end, schema) for r in left]
 
 
 def _full(pending: Mapping[int, _Pending]) -> list[int]:

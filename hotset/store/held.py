@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import functools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ from hotset.store.space import Space
 
 _BASE: Final = ("offset", "timestamp_ms")
 _ELSEWHERE: Final = frozenset({"partition", *_BASE})
+# Columns that say the same of each record are made once, for so many of them.
+_REPEATED: Final = 131_072
 _TOMBSTONES: Final = "tombstones"
 
 
@@ -87,12 +90,12 @@ class Held:
         base = self.base.slice(first, rows)
         if self.raw is None:
             # All of them are rows, so nobody looks at their bytes; they only have to be there.
-            rest = {"value": pa.repeat(pa.scalar(b"", pa.binary()), rows)}
+            rest = {"value": _nothing(rows)}
         else:
             part = self.raw.slice(first, rows)
             rest = dict(zip(part.schema.names, part.columns, strict=True))
         arrays = {
-            "partition": pa.repeat(pa.scalar(self.partition, pa.int32()), rows),
+            "partition": _same(self.partition, rows),
             **dict(zip(_BASE, base.columns, strict=True)),
             **rest,
         }
@@ -194,6 +197,28 @@ def remove_chunk(chunk: Chunk) -> None:
     for path in chunk.paths():
         with contextlib.suppress(OSError):
             path.unlink()
+
+
+def _same(partition: int, rows: int) -> pa.Array:
+    if rows > _REPEATED:
+        return pa.repeat(pa.scalar(partition, pa.int32()), rows)
+    return _same_often(partition).slice(0, rows)
+
+
+@functools.lru_cache(maxsize=256)
+def _same_often(partition: int) -> pa.Array:
+    return pa.repeat(pa.scalar(partition, pa.int32()), _REPEATED)
+
+
+def _nothing(rows: int) -> pa.Array:
+    if rows > _REPEATED:
+        return pa.repeat(pa.scalar(b"", pa.binary()), rows)
+    return _nothing_often().slice(0, rows)
+
+
+@functools.lru_cache(maxsize=1)
+def _nothing_often() -> pa.Array:
+    return pa.repeat(pa.scalar(b"", pa.binary()), _REPEATED)
 
 
 def _number(scalar: pa.Scalar) -> int:

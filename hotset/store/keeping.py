@@ -22,6 +22,7 @@ import pyarrow as pa
 from hotset.decode.decoded import Fault
 from hotset.store.chunks import Chunk, find_chunks
 from hotset.store.columns import Column
+from hotset.store.encoded import join
 from hotset.store.files import Maps
 from hotset.store.held import Held, open_all, remove_chunk, store_chunk
 from hotset.store.locks import try_lock_file
@@ -174,7 +175,7 @@ def join_held(parts: Sequence[Held]) -> Held:
         for part in parts:
             faults += [Fault(before + f.row, f.reason) for f in part.columns[name].faults]
             before += part.base.num_rows
-        columns[name] = Column(pa.concat_arrays([p.columns[name].values for p in parts]), tuple(faults))
+        columns[name] = Column(join([p.columns[name].values for p in parts]), tuple(faults))
     base = pa.concat_batches([part.base for part in parts])
     return Held(parts[0].partition, base, sum(part.tombstones for part in parts), raw, columns)
 

@@ -6,6 +6,7 @@ looked at. The file is pure, and must not know where the files are.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import secrets
@@ -102,6 +103,7 @@ class LogName:
         return f"{self.family}.{_hash(self.topic_id)}"
 
 
+@functools.lru_cache(maxsize=4096)
 def column_name(record_format: RecordFormat, field: pa.Field | None) -> str:
     """Return what a decoded column is called in a chunk.
 

@@ -26,6 +26,8 @@ from hotset.deadline import Deadline
 from hotset.drain import _Drain
 from hotset.native import PURE
 from hotset.offsets import Isolation, LogBounds
+from hotset.store.fetch import _Pending
+from hotset.store.names import LogName
 from tests.oracle.world import World
 
 Plant = Callable[[pytest.MonkeyPatch, World], None]
@@ -155,6 +157,27 @@ def name_is_identity(patch: pytest.MonkeyPatch, here: World) -> None:
     """Know a topic by its name only."""
     real = take.resolve_boundary
     patch.setattr(take, "resolve_boundary", lambda *asked: replace(real(*asked), topic_id=None))
+
+
+def store_without_topic_ids(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Keep records under the topic's name only."""
+    patch.setattr(LogName, "__str__", lambda self: self.family)
+
+
+def store_without_isolation(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Keep records without saying which of them were visible."""
+    patch.setattr(LogName, "family", "all")
+
+
+def store_that_keeps_less(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Keep a range as read to its end when the last record of it was not."""
+    real = _Pending.take
+
+    def losing(self: Any, *rest: Any) -> Any:
+        part = real(self, *rest)
+        return replace(part, batch=part.batch.slice(0, max(0, part.batch.num_rows - 1)))
+
+    patch.setattr(_Pending, "take", losing)
 
 
 def cold_half_at_the_head(patch: pytest.MonkeyPatch, here: World) -> None:

@@ -120,6 +120,46 @@ def test_a_planted_bug_is_caught(
     assert fault in planted.kinds, str(planted)
 
 
+def kept_and_recreated(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
+    here = world()
+    here.fill(4)
+    ways.resident(here.lake)
+    delete_topic(here.lake.bootstrap, here.lake.topic)
+    make_topic(here.lake.bootstrap, here.lake.topic, partitions=2)
+    there = World(here.lake, Journal())
+    there.fill(6)
+    return there
+
+
+def kept_uncommitted(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
+    here = transactions(world, patch)
+    ways.resident(here.lake.having(**{"kafka.isolation.level": "read_uncommitted"}))
+    return here
+
+
+@pytest.mark.parametrize(
+    ("plant", "scenario", "fault"),
+    [
+        (bugs.store_without_topic_ids, kept_and_recreated, Fault.INVENTED),
+        (bugs.store_without_isolation, kept_uncommitted, Fault.INVENTED),
+        (bugs.store_that_keeps_less, quiet, Fault.LOST),
+    ],
+)
+def test_a_bug_planted_in_the_hot_store_is_caught(
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, plant: bugs.Plant, scenario: Scenario, fault: Fault
+) -> None:
+    healthy = scenario(world, monkeypatch)
+    assert healthy.oracle.score("resident", lambda: ways.resident(healthy.lake)).verdict is Verdict.CORRECT
+    with monkeypatch.context() as patch:
+        # Before anything is kept, or there is nothing to be wrong.
+        plant(patch, healthy)
+        here = scenario(world, monkeypatch)
+
+        planted = here.oracle.score("resident", lambda: ways.resident(here.lake))
+
+    assert fault in planted.kinds, f"not caught: {planted}"
+
+
 def test_a_cut_for_each_scan_of_a_statement_is_caught(
     world: MakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

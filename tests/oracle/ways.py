@@ -38,6 +38,11 @@ def engine(lake: Lake) -> Observed:
     return observed(answer.rows, answer.receipts[0])
 
 
+def resident(lake: Lake) -> Observed:
+    """Through the hot store, which has what the way before it has read."""
+    return engine(lake.having(hotStore="on_demand"))
+
+
 def engine_twice(lake: Lake) -> Observed:
     """The table twice in one statement: both must be the same cut."""
     answer = lake.sql(twice(lake.table))

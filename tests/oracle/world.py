@@ -21,6 +21,8 @@ WAYS: Mapping[str, Way] = {
     "library": ways.library,
     "engine": ways.engine,
     "engine, self-union": ways.engine_twice,
+    "engine, hot store": ways.resident,
+    "engine, hot store again": ways.resident,
 }
 
 # Verdicts of a whole run, without those on planted bugs.

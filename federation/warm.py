@@ -1,0 +1,31 @@
+"""Read what is new of a table into the hot store, so that the next statement finds it there.
+
+A cut is taken as for a statement, its hot ranges are read with all columns, and the rows are let go. It must
+not keep state between two looks, nor know who asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from federation.meter import HotMeter
+from federation.plan import answer_schema, plan_hot
+from federation.read import Guard, read_split
+from federation.take import take_cut
+
+
+def warm_table(options: Mapping[str, str], guard: Guard) -> HotMeter:
+    """Bring the store up to the end of a table's topic, and return what that took.
+
+    Args:
+        options: From `merge_options`.
+        guard: Called often; what it raises ends the reading.
+
+    Raises:
+        CutError, HotsetError, ColdsetError, OptionError: No exact cut could be taken or read.
+    """
+    taken, meter = take_cut(options), HotMeter()
+    for split in plan_hot(taken, answer_schema(taken), spread=False):
+        for _ in read_split(split, meter, guard=guard, may_be_encoded=True):
+            pass
+    return meter
