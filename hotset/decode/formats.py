@@ -84,7 +84,9 @@ def decoder_for(
     chosen = record_format.reader_schema
     reader = None if side == "key" or chosen == "none" else _Reader(registry, chosen, topic)
     isolates = record_format.bad_records is not BadRecords.FAIL
-    return FramedDecoder(name, registry, side, reader, isolates=isolates)
+    # A key is often no record but one value, which is at home in the one column that keys fill.
+    lone = record_format.key_fields[0] if side == "key" and len(record_format.key_fields) == 1 else None
+    return FramedDecoder(name, registry, side, reader, lone=lone, isolates=isolates)
 
 
 @dataclass(frozen=True, slots=True)

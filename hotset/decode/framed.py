@@ -47,6 +47,7 @@ class FramedDecoder:
         registry: Knows the schemas.
         side: Whether payloads are values or keys of records.
         reader: Tells the schema whose aliases and defaults count, for Avro.
+        lone: The column that a value fills which is no record, for Avro.
         isolates: Whether records of a schema that no row can be made of are faults; else that is an
             error, which says more than a fault of one record could.
     """
@@ -58,12 +59,14 @@ class FramedDecoder:
         side: Side = "value",
         reader: Callable[[], RegisteredSchema] | None = None,
         *,
+        lone: str | None = None,
         isolates: bool = False,
     ) -> None:
         self._format = format_name
         self._registry = registry
         self._header = f"__{side}_schema_id"
         self._reader = reader
+        self._lone = lone
         self._isolates = isolates
 
     def __call__(
@@ -175,7 +178,7 @@ class FramedDecoder:
             )
         try:
             reader = None if self._reader is None else self._reader()
-            return _compile(writer, schema, reader, is_pure=bool(os.environ.get(PURE)))
+            return _compile(writer, schema, reader, self._lone, is_pure=bool(os.environ.get(PURE)))
         except SchemaMismatchError as exc:
             raise SchemaMismatchError(f"{what}: {exc}", **{**exc.details, "schema": str(named)}) from exc
 
@@ -185,11 +188,16 @@ _WORDS: Final[dict[Kind, str]] = {"AVRO": "Avro", "JSON": "JSON Schema", "PROTOB
 
 @lru_cache(maxsize=_COMPILED)
 def _compile(
-    writer: RegisteredSchema, schema: pa.Schema, reader: RegisteredSchema | None, *, is_pure: bool
+    writer: RegisteredSchema,
+    schema: pa.Schema,
+    reader: RegisteredSchema | None,
+    lone: str | None,
+    *,
+    is_pure: bool,
 ) -> Bodies:
     # Whether it is to be pure is asked again by each; here it keeps the two apart.
     if writer.kind == "AVRO":
-        return compile_avro(writer, schema, reader)
+        return compile_avro(writer, schema, reader, lone)
     if writer.kind == "PROTOBUF":
         # Imported here, since it needs what a table in another format does not.
         from hotset.decode.protobuf import compile_protobuf

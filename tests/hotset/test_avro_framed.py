@@ -40,6 +40,8 @@ def server() -> Iterator[SmallRegistry]:
     with small_registry() as running:
         for place, tree in enumerate([OLD, NEW, NEWEST, record_of(("id", "string"))], 1):
             running.knows(f"/schemas/ids/{place}", json.dumps(tree))
+        for place, kind in [(11, "long"), (12, ["null", "int"]), (13, "string")]:
+            running.knows(f"/schemas/ids/{place}", json.dumps(kind))
         yield running
 
 
@@ -52,6 +54,15 @@ def rows_of(server: SmallRegistry, *values: bytes | None, reader: str = "none") 
     decoder = RowDecoder(record_format, SCHEMA, {}, "orders", registry=registry)
     rows: list[dict[str, Any]] = decoder.decode(raw).rows.to_pylist()
     return rows
+
+
+def keyed(server: SmallRegistry, keys: list[bytes], fields: tuple[str, ...], columns: pa.Schema) -> Any:
+    raw = raw_records([b'{"note": "x"}'] * len(keys))
+    more = [pa.array(keys, pa.binary()), pa.array([[]] * len(keys), HEADERS)]
+    raw = pa.RecordBatch.from_arrays([*raw.columns, *more], names=[*raw.schema.names, "key", "headers"])
+    registry = SchemaRegistry(parse_registry({"url": server.url}))
+    record_format = RecordFormat("json", key="avro", key_fields=fields)
+    return RowDecoder(record_format, columns, {}, "orders", registry=registry).decode(raw).rows.to_pylist()
 
 
 def framed(schema_id: int, body: bytes) -> bytes:
@@ -96,3 +107,29 @@ def test_a_schema_that_no_row_can_be_made_of_names_its_first_record(server: Smal
         rows_of(server, VALUES[1], framed(4, counted(b"x")))
 
     assert caught.value.details["offset"] == 101
+
+
+def test_a_key_that_is_no_record_fills_the_one_column_of_keys(server: SmallRegistry) -> None:
+    keys = [
+        framed(11, number(7)),
+        framed(12, number(1) + number(8)),
+        framed(12, number(0)),
+        framed(2, number(0) + number(9)),
+    ]
+
+    assert keyed(server, keys, ("id",), SCHEMA) == [{"id": n, "note": "x"} for n in (7, 8, None, 9)]
+    assert keyed(server, keys, ("id",), pa.schema([SCHEMA.field("note")])) == [{"note": "x"}] * 4
+
+
+def test_a_key_that_is_no_record_cannot_fill_several_columns(server: SmallRegistry) -> None:
+    columns = pa.schema([*SCHEMA, pa.field("other", pa.int64())])
+
+    with pytest.raises(SchemaMismatchError, match="only a record has fields for the table's columns"):
+        keyed(server, [framed(11, number(7))], ("id", "other"), columns)
+
+
+def test_a_key_of_another_type_than_its_column_is_a_mismatch(server: SmallRegistry) -> None:
+    with pytest.raises(
+        SchemaMismatchError, match=r"schema id 13: column 'id' wants int64, .* has string there"
+    ):
+        keyed(server, [framed(13, counted(b"x"))], ("id",), SCHEMA)

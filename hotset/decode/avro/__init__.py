@@ -24,7 +24,10 @@ __all__ = ["compile_avro"]
 
 
 def compile_avro(
-    writer: RegisteredSchema, schema: pa.Schema, reader: RegisteredSchema | None = None
+    writer: RegisteredSchema,
+    schema: pa.Schema,
+    reader: RegisteredSchema | None = None,
+    lone: str | None = None,
 ) -> Callable[[pa.BinaryArray], Decoded]:
     """Return the decoder of bodies that were written with one schema.
 
@@ -32,17 +35,21 @@ def compile_avro(
         writer: The schema, with what it refers to.
         schema: The columns wanted, which are matched to fields by name.
         reader: The newest schema of the subject, whose aliases and defaults count.
+        lone: The column that a value fills which is no record but a string, say, as keys often are.
 
     Raises:
         SchemaMismatchError: No record of the schema can be a row.
         UnsupportedFormatError: A column's type has no form in Avro.
     """
-    program = compile_program(writer, schema, reader)
+    program = compile_program(writer, schema, reader, lone)
     return native_runner(program) if is_native() else python_runner(program)
 
 
 def compile_program(
-    writer: RegisteredSchema, schema: pa.Schema, reader: RegisteredSchema | None = None
+    writer: RegisteredSchema,
+    schema: pa.Schema,
+    reader: RegisteredSchema | None = None,
+    lone: str | None = None,
 ) -> Program:
     """Return what either interpreter runs.
 
@@ -51,7 +58,7 @@ def compile_program(
         UnsupportedFormatError: A column's type has no form in Avro.
     """
     try:
-        return plan_program(parse_schema(writer), schema, parse_schema(reader) if reader else None)
+        return plan_program(parse_schema(writer), schema, parse_schema(reader) if reader else None, lone)
     except RecursionError:
         raise SchemaMismatchError(
             "the Avro schema of a record is nested too deeply to be read; register a flatter one"

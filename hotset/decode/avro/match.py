@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hotset.decode.avro.schema import Field, Record
+from hotset.decode.avro.schema import Array, AvroType, Field, Map, Record, Union, resolve
 from hotset.errors import SchemaMismatchError
 
 
@@ -82,3 +82,34 @@ def _by_newest(free: dict[str, Field], newest: Field | None) -> str | None:
     if newest is None:
         return None
     return next((name for name in (newest.name, *newest.aliases) if name in free), None)
+
+
+def newest_record(reader: AvroType | None, writer: Record) -> Record | None:
+    """Return the record that stands in the newest schema where the writer's does.
+
+    Raises:
+        Nothing of its own.
+    """
+    found = [each for each in _branches(reader) if isinstance(each, Record)]
+    if len(found) > 1:  # of several, the one of that name
+        found = [each for each in found if each.name == writer.name]
+    return found[0] if len(found) == 1 else None
+
+
+def newest_part(reader: AvroType | None, kind: type[Array | Map]) -> AvroType | None:
+    """Return what the newest schema's array or map has in it.
+
+    Raises:
+        Nothing of its own.
+    """
+    for each in _branches(reader):
+        if isinstance(each, kind):
+            return each.items if isinstance(each, Array) else each.values
+    return None
+
+
+def _branches(avro: AvroType | None) -> list[AvroType]:
+    if avro is None:
+        return []
+    found = resolve(avro)
+    return [resolve(branch) for branch in found.branches] if isinstance(found, Union) else [found]

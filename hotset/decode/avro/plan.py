@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from hotset.decode.avro.conversions import column_kind, reading_of
 from hotset.decode.avro.defaults import encode_default
-from hotset.decode.avro.match import match_fields
+from hotset.decode.avro.match import match_fields, newest_part, newest_record
 from hotset.decode.avro.program import Builder, Kind, Op, Program, Step
 from hotset.decode.avro.schema import (
     Array,
@@ -33,14 +33,22 @@ from hotset.errors import SchemaMismatchError
 _MAX_STEPS = 50_000
 
 
-def plan_program(writer: AvroType, schema: pa.Schema, reader: AvroType | None) -> Program:
+def plan_program(
+    writer: AvroType, schema: pa.Schema, reader: AvroType | None, lone: str | None = None
+) -> Program:
     """Return the program that reads records of one writer schema into columns.
+
+    Args:
+        writer: The schema.
+        schema: The columns wanted.
+        reader: The newest schema, whose aliases and defaults count.
+        lone: The column that a value which is no record fills, if there is one.
 
     Raises:
         SchemaMismatchError: No record of this schema could be a row of these columns.
         UnsupportedFormatError: A column's type has no form in Avro.
     """
-    planner = _Planner()
+    planner = _Planner(lone)
     columns = tuple(planner.add_builder(field, is_column=True) for field in schema)
     planner.read_rows(writer, columns, reader)
     planner.finish()
@@ -54,7 +62,8 @@ def plan_program(writer: AvroType, schema: pa.Schema, reader: AvroType | None) -
 
 
 class _Planner:
-    def __init__(self) -> None:
+    def __init__(self, lone: str | None) -> None:
+        self._lone = lone
         self.steps: list[Step] = []
         self.builders: list[Builder] = []
         self.constants: list[bytes] = []
@@ -95,9 +104,15 @@ class _Planner:
 
     def _row(self, place: int, avro: AvroType, columns: Sequence[int], reader: AvroType | None) -> None:
         if isinstance(avro, Record):
-            children = self._fields(avro, columns, _newest_record(reader, avro), "")
+            children = self._fields(avro, columns, newest_record(reader, avro), "")
         elif isinstance(avro, Scalar) and avro.kind == "null":
             children = tuple(self._add(Step(Op.NULL, column)) for column in columns)
+        elif self._lone is not None:
+            named = {self.builders[column].name: column for column in columns}
+            wanted = named.get(self._lone)
+            children = (
+                self._skip(avro, "") if wanted is None else self._read(avro, wanted, None, self._lone),
+            )
         else:
             raise SchemaMismatchError(
                 f"the Avro schema of a record is {_called(avro)}, and only a record has fields for the "
@@ -160,10 +175,10 @@ class _Planner:
             children = tuple(self._read(branch, builder, reader, path) for branch in found.branches)
             self._set(place, Step(Op.UNION, builder, children=children, path=path))
         elif isinstance(found, Record) and kind == "struct":
-            children = self._fields(found, wanted.children, _newest_record(reader, found), path)
+            children = self._fields(found, wanted.children, newest_record(reader, found), path)
             self._set(place, Step(Op.STRUCT, builder, children=children, path=path))
         elif isinstance(found, Array) and kind == "list":
-            item = self._read(found.items, wanted.children[0], _newest_part(reader, Array), f"{path}.element")
+            item = self._read(found.items, wanted.children[0], newest_part(reader, Array), f"{path}.element")
             self._set(
                 place, Step(Op.LIST, builder, self._sizes.least(found.items), children=(item,), path=path)
             )
@@ -171,7 +186,7 @@ class _Planner:
             key, value = self.builders[wanted.children[0]].children
             children = (
                 self._read(Scalar("string"), key, None, f"{path}.key"),
-                self._read(found.values, value, _newest_part(reader, Map), f"{path}.value"),
+                self._read(found.values, value, newest_part(reader, Map), f"{path}.value"),
             )
             self._set(
                 place,
@@ -250,28 +265,6 @@ def _skipping(found: Scalar, path: str) -> Step:
     if found.kind in sizes:
         return Step(Op.SKIP_FIXED, a=sizes[found.kind], path=path)
     return Step(Op.SKIP_BYTES if found.kind in ("bytes", "string") else Op.SKIP_VARINT, path=path)
-
-
-def _newest_record(reader: AvroType | None, writer: Record) -> Record | None:
-    # What stands in the newest schema where the writer's record does; by its name if there are several.
-    found = [each for each in _branches(reader) if isinstance(each, Record)]
-    if len(found) > 1:
-        found = [each for each in found if each.name == writer.name]
-    return found[0] if len(found) == 1 else None
-
-
-def _newest_part(reader: AvroType | None, kind: type[Array | Map]) -> AvroType | None:
-    for each in _branches(reader):
-        if isinstance(each, kind):
-            return each.items if isinstance(each, Array) else each.values
-    return None
-
-
-def _branches(avro: AvroType | None) -> list[AvroType]:
-    if avro is None:
-        return []
-    found = resolve(avro)
-    return [resolve(branch) for branch in found.branches] if isinstance(found, Union) else [found]
 
 
 def _called(avro: AvroType) -> str:
