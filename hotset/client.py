@@ -178,7 +178,6 @@ class KafkaClient:
             Nothing of its own.
         """
         return {
-            "fetch.max.bytes": str(limits.fetch_bytes),
             **self.properties,
             "group.id": "kafkaiceberg",
             "enable.auto.commit": "false",
@@ -189,7 +188,7 @@ class KafkaClient:
             "isolation.level": isolation.value,
             "fetch.queue.backoff.ms": "1",
             "fetch.wait.max.ms": "20",
-            "queued.max.messages.kbytes": str(max(1, limits.ahead_bytes // 1024)),
+            "queued.max.messages.kbytes": str(limits.ahead_bytes // 1024),
             "queued.min.messages": str(limits.ahead_rows),
         }
 

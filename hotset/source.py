@@ -17,6 +17,8 @@ from confluent_kafka import KafkaError
 from hotset.offsets import Isolation, OffsetRange
 
 _LARGEST_CHUNK: Final = 512 * 1024 * 1024  # Arrow's offsets within a chunk have 32 bits
+_MOST_AHEAD_BYTES: Final = 1024 * 1024 * 1024  # librdkafka takes no settings much above these
+_MOST_AHEAD_ROWS: Final = 1_000_000
 _RECORD_COST: Final = 512  # about what librdkafka keeps of a record beside its bytes
 
 RAW_SCHEMA: Final = pa.schema(
@@ -59,18 +61,13 @@ class DrainLimits:
 
     @property
     def ahead_bytes(self) -> int:
-        """Bytes fetched ahead, at which fetching pauses."""
-        return self.memory_bytes // 8
+        """Bytes fetched ahead, at which fetching pauses; one answer, which may come then, has no more."""
+        return min(max(1024, self.memory_bytes // 8), _MOST_AHEAD_BYTES)
 
     @property
     def ahead_rows(self) -> int:
         """Records fetched ahead, at which fetching pauses."""
-        return max(1, self.memory_bytes // 8 // _RECORD_COST)
-
-    @property
-    def fetch_bytes(self) -> int:
-        """Bytes of one answer, which may come when the pause is only just not due."""
-        return max(1024 * 1024, self.memory_bytes // 8)
+        return min(max(1, self.memory_bytes // 8 // _RECORD_COST), _MOST_AHEAD_ROWS)
 
 
 DEFAULT_LIMITS: Final = DrainLimits()

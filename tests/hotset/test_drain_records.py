@@ -116,6 +116,26 @@ def test_a_record_larger_than_a_chunk_is_a_chunk(client: KafkaClient, broker: Ka
 
 
 @both_ways
+@pytest.mark.parametrize("memory_bytes", [1, 10**15])
+@pytest.mark.parametrize(
+    "settings",
+    [{"message.max.bytes": "30000000"}, {"fetch.max.bytes": "20000000"}, {"fetch.message.max.bytes": "1000"}],
+    ids=str,
+)
+def test_memory_goes_with_every_setting_of_a_user(
+    broker: KafkaBroker, topic: str, settings: dict[str, str], memory_bytes: int
+) -> None:
+    produce(broker.bootstrap, topic, [b"a", b"b" * 5000])
+    client = connect({"bootstrap.servers": broker.bootstrap, **settings})
+    limits = DrainLimits(memory_bytes=memory_bytes)
+
+    assert everything(client, topic, OffsetRange(0, 0, 2), limits=limits)["value"].to_pylist() == [
+        b"a",
+        b"b" * 5000,
+    ]
+
+
+@both_ways
 def test_chunks_keep_to_their_bytes(client: KafkaClient, broker: KafkaBroker, topic: str) -> None:
     send(broker, topic, [{"value": b"v" * 600, "key": b"k" * 300, "headers": [("h", b"x" * 99)]}] * 500)
     limits = DrainLimits(memory_bytes=40_000)
