@@ -138,9 +138,11 @@ class Maps:
 def _map(path: Path) -> Mapped | None:
     try:
         with pa.memory_map(str(path)) as source:
-            reader = pa.ipc.open_file(source)
-            notes = json.loads((reader.schema.metadata or {})[_KEY])
-            batch = reader.get_batch(0)
+            content = source.read_buffer()
+        # Of a buffer, and not of a file: a file is read by another thread, which has to be woken first.
+        reader = pa.ipc.open_file(content)
+        notes = json.loads((reader.schema.metadata or {})[_KEY])
+        batch = reader.get_batch(0)
         batch.validate()
         if notes["file"] == path.name and notes["rows"] == batch.num_rows:
             return Mapped(batch.replace_schema_metadata(None), notes)
