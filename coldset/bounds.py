@@ -95,7 +95,7 @@ def removed_files(pinned: PinnedTable, snapshot: Snapshot, columns: Sequence[int
         found: list[HeldFile] = []
         for manifest in manifests_of(snapshot, pinned.table.io):
             is_its_own = manifest.added_snapshot_id == snapshot.snapshot_id
-            if manifest.content is not ManifestContent.DATA or not is_its_own:
+            if manifest.content != ManifestContent.DATA or not is_its_own:
                 continue
             entries = entries_of(manifest, pinned.table.io, discard_deleted=False)
             found.extend(

@@ -62,7 +62,7 @@ class DeleteIndex:
         for entry in entries:
             file = entry.data_file
             place = (file.spec_id, partition_of(file))
-            if file.content is DataFileContent.EQUALITY_DELETES:
+            if file.content == DataFileContent.EQUALITY_DELETES:
                 (everywhere if _is_unpartitioned(specs[file.spec_id]) else keys[place]).append(entry)
             elif file[_START] is not None:
                 self._add_vector(entry)

@@ -121,11 +121,12 @@ def _read_plan(pinned: PinnedTable) -> SnapshotFiles:
     io = pinned.table.io
     try:
         manifests = manifests_of(pinned.snapshot, io)
+        # A list of format version 1 has plain numbers there, so they are compared, not identified.
         data, deletes = (
             [
                 entry
                 for manifest in manifests
-                if manifest.content is content
+                if manifest.content == content
                 for entry in _entries(pinned, manifest)
             ]
             for content in (ManifestContent.DATA, ManifestContent.DELETES)
@@ -156,7 +157,7 @@ def _entries(pinned: PinnedTable, manifest: ManifestFile) -> list[ManifestEntry]
 def _require_all(pinned: PinnedTable, manifests: Sequence[ManifestFile], found: int) -> None:
     assert pinned.snapshot is not None
     total = summary_value(pinned.snapshot, "total-data-files") or "0"
-    is_empty = not any(manifest.content is ManifestContent.DATA for manifest in manifests)
+    is_empty = not any(manifest.content == ManifestContent.DATA for manifest in manifests)
     if is_empty and total.isdecimal() and int(total) > 0:
         raise _cut_short(pinned, pinned.snapshot.manifest_list, found, int(total))
 

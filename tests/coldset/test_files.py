@@ -51,3 +51,14 @@ def test_a_snapshot_that_counts_nothing_may_have_taken_out_rows(
     )
 
     assert may_take_out_rows(snapshot) is may
+
+
+def test_a_table_of_format_version_1_is_read(tmp_path: Path) -> None:
+    """Its list of manifests does not say that they are of data."""
+    catalog = make_catalog(tmp_path)
+    two = pa.table({"id": pa.array([1, 2], pa.int32())})
+    table = catalog.create_table(TABLE, schema=SCHEMA, properties={"format-version": "1"})
+    table.append(two)
+
+    assert table.metadata.format_version == 1
+    assert read_now(catalog) == two
