@@ -19,7 +19,7 @@ from federation.errors import OptionError
 from federation.options import check_options, integer_of, table_options, under, value_of
 from federation.parts import Part, split_name
 from federation.passthrough import REGISTRY
-from hotset.decode import BadRecords, RecordFormat
+from hotset.decode import BadRecords, Envelope, RecordFormat
 from hotset.decode.position import FIELDS
 from hotset.offsets import Isolation
 from hotset.registry_settings import check_names
@@ -174,7 +174,9 @@ def _hot_schema(options: Mapping[str, str]) -> pa.Schema | None:
 
 def _record_format(options: Mapping[str, str]) -> RecordFormat:
     key, key_fields = options.get("keyFormat"), list_of(options, "keyFields") or ()
-    if (key is None) != (not key_fields):
+    envelope = _envelope(options)
+    # With an envelope the key may be for a column of its own.
+    if key is None if key_fields else key is not None and envelope is None:
         raise OptionError("options 'keyFormat' and 'keyFields' go together; give both", option="keyFormat")
     if len(set(key_fields)) < len(key_fields):
         raise OptionError("option 'keyFields' names one column twice", option="keyFields")
@@ -185,12 +187,13 @@ def _record_format(options: Mapping[str, str]) -> RecordFormat:
         )
     found = RecordFormat(
         value=value_of(options, "valueFormat") or "json",
-        skips_tombstones=value_of(options, "tombstones") == "skip",
+        skips_tombstones=_skips_tombstones(options, envelope),
         bad_records=BadRecords(value_of(options, "badRecords") or ""),
         key=key,
         key_fields=key_fields,
         registry=tuple(sorted(under(options, REGISTRY).items())),
         reader_schema=reader,
+        envelope=envelope,
     )
     if reader != "none" and found.value != "avro":
         raise OptionError(
@@ -200,6 +203,23 @@ def _record_format(options: Mapping[str, str]) -> RecordFormat:
     if found.needs_registry and value_of(options, "read") != "cold":
         check_names(dict(found.registry))
     return found
+
+
+def _envelope(options: Mapping[str, str]) -> Envelope | None:
+    shape = value_of(options, "envelope") or ""
+    if shape != "none":
+        return Envelope(shape, options.get("operationColumn"), options.get("cdc.target.pattern"))
+    for name in ("operationColumn", "cdc.target.pattern"):
+        if name in options:
+            raise OptionError(f"option {name!r} needs option 'envelope'", option=name)
+    return None
+
+
+def _skips_tombstones(options: Mapping[str, str], envelope: Envelope | None) -> bool:
+    # Debezium follows each delete with a record without a value, which says nothing more.
+    if envelope is not None and "tombstones" not in options:
+        return True
+    return value_of(options, "tombstones") == "skip"
 
 
 def _kafka_columns(options: Mapping[str, str]) -> dict[str, str]:

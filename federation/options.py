@@ -15,32 +15,16 @@ from typing import Final
 from federation.errors import OptionError
 from federation.option import Option, parse_option
 from federation.passthrough import prefix_of
+from federation.record_options import RECORDS
 from federation.secrets import require_reference
-from hotset.decode import FORMATS, BadRecords
+from hotset.decode import BadRecords
 from hotset.offsets import Isolation
 
 OPTIONS: Final = (
     Option("path", "string", None, "The Iceberg table, `namespace.name`; what `load()` takes."),
     Option("catalog.name", "string", "default", "Name of the Iceberg catalog, as pyiceberg knows it."),
     Option("subscribe", "string", None, "The topic that fills the table.", may_be_table_property=True),
-    Option(
-        "valueFormat", "string", "json", "How record values are encoded.", FORMATS, may_be_table_property=True
-    ),
-    Option(
-        "keyFormat",
-        "string",
-        None,
-        "How record keys are encoded, if columns are of the key.",
-        FORMATS,
-        may_be_table_property=True,
-    ),
-    Option(
-        "keyFields",
-        "list",
-        None,
-        "The columns that record keys fill; record values fill the others.",
-        may_be_table_property=True,
-    ),
+    *RECORDS,
     Option(
         "readerSchema",
         "string",

@@ -7,10 +7,12 @@ Nothing here must know where the schema came from.
 
 from hotset.decode.bad_records import LETTERS, MARKS, BadRecord, BadRecords
 from hotset.decode.decoded import Decoded, Decoder, Fault
+from hotset.decode.envelope import ENVELOPES, Envelope
 from hotset.decode.formats import FORMATS, RecordFormat, decoder_for, require_columns
 from hotset.decode.rows import DecodedRows, RowDecoder
 
 __all__ = [
+    "ENVELOPES",
     "FORMATS",
     "LETTERS",
     "MARKS",
@@ -19,6 +21,7 @@ __all__ = [
     "Decoded",
     "DecodedRows",
     "Decoder",
+    "Envelope",
     "Fault",
     "RecordFormat",
     "RowDecoder",

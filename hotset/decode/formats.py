@@ -14,12 +14,15 @@ import pyarrow as pa
 
 from hotset.decode.bad_records import BadRecords
 from hotset.decode.decoded import Decoder
+from hotset.decode.envelope import Envelope, EnvelopeDecoder, check_envelope
 from hotset.decode.framed import KINDS, FramedDecoder, Side
 from hotset.decode.json import decode_json
 from hotset.decode.raw import RAW, raw_decoder, require_raw_column
 from hotset.errors import RegistryConfigError, SchemaMismatchError, UnsupportedFormatError
 from hotset.registry import RegisteredSchema, SchemaRegistry
 
+# Formats in which a document may be the payload of another, with its schema beside it.
+MAY_BE_WRAPPED: Final = ("json", "json_schema")
 FORMATS: Final = tuple(sorted(("json", *RAW, *KINDS)))
 
 
@@ -34,6 +37,7 @@ class RecordFormat:
         key: Format of record keys, one of `FORMATS`, or None if no column is of the key.
         key_fields: The columns that keys fill.
         registry: Properties of the schema registry without their prefix; secrets are references.
+        envelope: How values tell of changes to rows, if they do.
         reader_schema: Whose aliases and defaults count for Avro values: `none`, `latest`, or an id.
     """
 
@@ -44,6 +48,7 @@ class RecordFormat:
     key_fields: tuple[str, ...] = ()
     registry: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     reader_schema: str = "none"
+    envelope: Envelope | None = None
 
     @property
     def needs_registry(self) -> bool:
@@ -71,6 +76,15 @@ def decoder_for(
         RegistryConfigError: It needs a registry, and there is none.
     """
     name = record_format.value if side == "value" else record_format.key
+    found = _plain_decoder(record_format, registry, topic, side, name)
+    if record_format.envelope is None or side == "key":
+        return found
+    return EnvelopeDecoder(found, record_format.envelope, may_be_wrapped=name in MAY_BE_WRAPPED)
+
+
+def _plain_decoder(
+    record_format: RecordFormat, registry: SchemaRegistry | None, topic: str, side: Side, name: str | None
+) -> Decoder:
     if name == "json":
         return decode_json
     if name in RAW:
@@ -130,6 +144,8 @@ def require_columns(
                 f"option 'keyFields' names {name!r}, which no record fills; records fill {known}",
                 column=name,
             )
+    if record_format.envelope is not None:
+        _require_envelope(record_format, record_format.envelope, schema, coordinates)
     of_values = [
         name for name in schema.names if name not in coordinates and name not in record_format.key_fields
     ]
@@ -145,3 +161,16 @@ def require_columns(
                 format=format_name,
             )
         require_raw_column(format_name, schema.field(columns[0]))
+
+
+def _require_envelope(
+    record_format: RecordFormat, envelope: Envelope, schema: pa.Schema, coordinates: Mapping[str, object]
+) -> None:
+    if record_format.value in RAW:
+        raise UnsupportedFormatError(
+            f"value format {record_format.value!r} has no envelope; choose another, or envelope=none"
+        )
+    besides = {*coordinates, *record_format.key_fields}
+    check_envelope(
+        envelope, schema, fills=lambda name: name not in besides, has_key=record_format.key is not None
+    )

@@ -9,9 +9,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hotset.decode.cdc_column import CDC, KEY, keys_from, with_coordinates
 from hotset.decode.decoded import Decoded, Fault, batch_of
-from hotset.decode.formats import RecordFormat, decoder_for
+from hotset.decode.envelope import cdc_of
+from hotset.decode.formats import MAY_BE_WRAPPED, RecordFormat, decoder_for
 from hotset.decode.framed import KINDS
+from hotset.decode.unwrap import decode_unwrapped
 from hotset.errors import HotsetError
 from hotset.registry import SchemaRegistry
 
@@ -29,7 +32,7 @@ class PayloadDecoder:
 
     def needs_keys(self, schema: pa.Schema) -> bool:
         """Return whether these columns need the records' keys."""
-        return not set(self._format.key_fields).isdisjoint(schema.names)
+        return not set(self._format.key_fields).isdisjoint(schema.names) or bool(self._cdc_key(schema))
 
     def needs_headers(self, schema: pa.Schema) -> bool:
         """Return whether these columns need the records' headers, where schemas may be named."""
@@ -50,6 +53,7 @@ class PayloadDecoder:
         of_values = pa.schema([field for field in schema if field not in of_keys])
         try:
             values = self._values(raw.column("value"), of_values, headers)
+            values = self._with_cdc(raw, values, headers)
             if self._keys is None or not of_keys:
                 return values
             keys = self._keys(raw.column("key"), pa.schema(of_keys), headers)
@@ -57,14 +61,31 @@ class PayloadDecoder:
             if "row" not in exc.details:
                 raise
             raise self._placed(exc, raw) from exc
-        found = {fault.row: Fault(fault.row, _of_key(fault.reason)) for fault in keys.faults}
-        found.update((fault.row, fault) for fault in values.faults)
         arrays = [(keys if field in of_keys else values).rows.column(field.name) for field in schema]
-        rows = batch_of(arrays, schema, raw.num_rows)
-        if found:
-            is_bad = pc.is_in(pa.arange(0, raw.num_rows), pa.array(list(found), pa.int64()))
-            rows = rows.take(pc.if_else(is_bad, None, pa.arange(0, raw.num_rows)))
-        return Decoded(rows, tuple(found[row] for row in sorted(found)))
+        return _together(batch_of(arrays, schema, raw.num_rows), values.faults, keys.faults)
+
+    def _cdc_key(self, schema: pa.Schema) -> list[pa.Field]:
+        cdc = None if self._format.envelope is None else cdc_of(self._format.envelope, schema)
+        if cdc is None or cdc.type.get_field_index(KEY) < 0:
+            return []
+        return list(cdc.type.field(KEY).type)
+
+    def _with_cdc(self, raw: pa.RecordBatch, values: Decoded, headers: pa.ListArray | None) -> Decoded:
+        schema = values.rows.schema
+        if self._format.envelope is None or cdc_of(self._format.envelope, schema) is None:
+            return values
+        keys, of_key = None, self._cdc_key(schema)
+        faults: tuple[Fault, ...] = ()
+        if self._keys is not None and of_key:
+            may_be_wrapped = self._format.key in MAY_BE_WRAPPED
+            wanted = pa.schema([part.with_nullable(nullable=True) for part in of_key])
+            told = decode_unwrapped(
+                self._keys, raw.column("key"), wanted, headers, may_be_wrapped=may_be_wrapped
+            )
+            keys, faults = keys_from(told, raw.column("key"), of_key)
+        place = schema.get_field_index(CDC)
+        column = with_coordinates(values.rows.column(place), raw.column("offset"), keys)
+        return _together(values.rows.set_column(place, schema.field(place), column), values.faults, faults)
 
     def _placed(self, error: HotsetError, raw: pa.RecordBatch) -> HotsetError:
         row = error.details["row"]
@@ -83,3 +104,13 @@ def _of_key(reason: str) -> str:
     if reason.startswith("its value"):
         return reason.replace("its value", "its key", 1)
     return reason if reason.startswith("its key") else f"its key: {reason}"
+
+
+def _together(rows: pa.RecordBatch, values: tuple[Fault, ...], keys: tuple[Fault, ...]) -> Decoded:
+    found = {fault.row: Fault(fault.row, _of_key(fault.reason)) for fault in keys}
+    found.update((fault.row, fault) for fault in values)
+    if keys:
+        places = pa.arange(0, rows.num_rows)
+        is_bad = pc.is_in(places, pa.array(list(found), pa.int64()))
+        rows = rows.take(pc.if_else(is_bad, None, places))
+    return Decoded(rows, tuple(found[row] for row in sorted(found)))

@@ -18,8 +18,9 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 
 from hotset.decode.decoded import Decoded, Fault, nulls_of
 from hotset.decode.protobuf.descriptors import describe
-from hotset.decode.protobuf.native import DecodePayloads, payload_decoder
+from hotset.decode.protobuf.native import payload_decoder
 from hotset.decode.protobuf.plan import plan_columns
+from hotset.decode.protobuf.reference import DecodePayloads
 from hotset.errors import SchemaMismatchError
 from hotset.registry import RegisteredSchema
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
@@ -18,7 +17,8 @@ from google.protobuf.descriptor import Descriptor
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.protobuf.plan import Part
 from hotset.decode.protobuf.program import Kind, NotCompiledError, Program, children_of, compile_program
-from hotset.decode.protobuf.reference import decode_messages
+from hotset.decode.protobuf.reference import DecodePayloads, reference_decoder
+from hotset.native import PURE
 
 try:
     from hotset.decode.protobuf import _wire
@@ -27,13 +27,8 @@ try:
 except ImportError:  # and all it does is done in Python
     _IS_BUILT = False
 
-# Set, to anything but nothing, it has everything done in Python: for tests, and to look for a fault.
-_PURE: Final = "KAFKAICEBERG_PURE"
-
 _Column = tuple[int, int, tuple[int, int], tuple[int, int], tuple[int, int]]
 _ONE_END: Final = pa.py_buffer(bytes(4))
-
-DecodePayloads = Callable[[pa.BinaryArray, int], Decoded]
 
 
 def is_built() -> bool:
@@ -53,11 +48,8 @@ def payload_decoder(message: Descriptor, parts: tuple[Part, ...], schema: pa.Sch
     Raises:
         Nothing of its own.
     """
-
-    def by_reference(payloads: pa.BinaryArray, skip: int) -> Decoded:
-        return decode_messages(payloads, message, parts, schema, skip)
-
-    if not _IS_BUILT or os.environ.get(_PURE) or not len(schema):
+    by_reference = reference_decoder(message, parts, schema)
+    if not _IS_BUILT or os.environ.get(PURE) or not len(schema):
         return by_reference
     try:
         program = compile_program(message, parts, schema)

@@ -23,6 +23,7 @@ from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.protobuf.plan import Form, Part, Shape, Value
 
 Convert = Callable[[Any], Any]
+DecodePayloads = Callable[[pa.BinaryArray, int], Decoded]
 
 # The seconds of 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z: what a Timestamp may hold.
 _FIRST_SECOND: Final = -62_135_596_800
@@ -36,37 +37,39 @@ class _MisfitError(Exception):
     """A value does not fit; the text says why."""
 
 
-def decode_messages(
-    payloads: pa.BinaryArray, message: Descriptor, parts: tuple[Part, ...], schema: pa.Schema, skip: int = 0
-) -> Decoded:
-    """Decode each payload's message into one row of `schema`, one by one.
+def reference_decoder(message: Descriptor, parts: tuple[Part, ...], schema: pa.Schema) -> DecodePayloads:
+    """Return the decoder of messages of one type into rows of `schema`, one by one.
+
+    It takes payloads, and how many bytes to leave out before the message in each.
 
     Args:
-        payloads: Messages of one type.
-        message: Their type.
+        message: The type.
         parts: The plan of the schema's columns for that type.
         schema: The columns wanted.
-        skip: How many bytes to leave out before each message.
 
     Raises:
         Nothing of its own.
     """
     parse = GetMessageClass(message).FromString
     readers = [_reader(part) for part in parts]
-    columns: list[list[Any]] = [[] for _ in schema]
-    faults = []
-    for row, payload in enumerate(payloads.to_pylist()):
-        found: list[Any] = [None] * len(readers)
-        if payload is not None:
-            try:
-                record = _parse(parse, payload[skip:])
-                found = [read(record) for read in readers]
-            except _MisfitError as exc:
-                faults.append(Fault(row, str(exc)))
-        for column, each in zip(columns, found, strict=True):
-            column.append(each)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return Decoded(batch_of(arrays, schema, len(payloads)), tuple(faults))
+
+    def decode(payloads: pa.BinaryArray, skip: int) -> Decoded:
+        columns: list[list[Any]] = [[] for _ in schema]
+        faults = []
+        for row, payload in enumerate(payloads.to_pylist()):
+            found: list[Any] = [None] * len(readers)
+            if payload is not None:
+                try:
+                    record = _parse(parse, payload[skip:])
+                    found = [read(record) for read in readers]
+                except _MisfitError as exc:
+                    faults.append(Fault(row, str(exc)))
+            for column, each in zip(columns, found, strict=True):
+                column.append(each)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        return Decoded(batch_of(arrays, schema, len(payloads)), tuple(faults))
+
+    return decode
 
 
 def _parse(parse: Callable[[bytes], Message], payload: bytes) -> Message:
