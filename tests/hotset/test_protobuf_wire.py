@@ -87,6 +87,8 @@ CASES: list[tuple[str, bytes, dict[str, Any] | str]] = [
     ("a cut text", b"\x2a\x05ab", DAMAGED),
     ("a length beyond the record", b"\x2a\xff\xff\xff\xff\x07", DAMAGED),
     ("a length beyond all", b"\x2a" + MINUS, DAMAGED),
+    ("a length in five bytes", b"\x2a\x81\x80\x80\x80\x00x", {"s": "x"}),
+    ("a length in six bytes", b"\x2a\x81\x80\x80\x80\x80\x00x", DAMAGED),
     ("a cut fixed number", b"\x85\x01\x00\x00", DAMAGED),
     ("bytes behind the last field", b"\x08\x05\xff", DAMAGED),
     ("text that is not UTF-8", b"\x2a\x01\xff", "UTF-8"),

@@ -14,7 +14,7 @@
 #endif
 
 enum { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_GROUP, WIRE_END, WIRE_32 };
-enum { LONGEST_TAG = 5, LONGEST_VARINT = 10 };
+enum { LONGEST_TAG = 5, LONGEST_SIZE = 5, LONGEST_VARINT = 10 };
 
 /* Read a varint; NULL if it is cut short or larger than 64 bits. */
 static const uint8_t *read_varint(const uint8_t *at, const uint8_t *end, uint64_t *found)
@@ -100,8 +100,9 @@ static const uint8_t *read_raw(unsigned wire, const uint8_t *at, const uint8_t *
 static const uint8_t *read_size(const uint8_t *at, const uint8_t *end, size_t *size)
 {
     uint64_t told;
+    const uint8_t *start = at;
     at = read_varint(at, end, &told);
-    if (at == NULL || told > (uint64_t)(end - at)) {
+    if (at == NULL || at - start > LONGEST_SIZE || told > (uint64_t)(end - at)) {
         return NULL;
     }
     *size = (size_t)told;
