@@ -7,7 +7,16 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import avro_read, boundary_cost, freshness, hot_read, hot_store, json_decode, union_overhead
+from benchmarks import (
+    avro_read,
+    boundary_cost,
+    cold_scan,
+    freshness,
+    hot_read,
+    hot_store,
+    json_decode,
+    union_overhead,
+)
 from benchmarks.harness import Report, run
 
 
@@ -17,6 +26,7 @@ def main(report: Report, small: bool) -> None:  # noqa: FBT001
     json_decode.main(report, small)
     freshness.main(report, small)
     union_overhead.main(report, small)
+    cold_scan.main(report, small)
     hot_store.main(report, small)
     avro_read.main(report, small)
     hot_read.main(report, small)

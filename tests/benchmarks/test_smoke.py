@@ -70,6 +70,16 @@ def run_small(module: str) -> list[dict[str, object]]:
             marks=pytest.mark.registry,
         ),
         pytest.param(
+            "benchmarks.cold_scan",
+            {
+                "machine",
+                "cold_scan_point_against_files_by_hand",
+                "cold_scan_range_spark_against_ours",
+                "cold_scan_all_columns_with_deletes",
+            },
+            marks=pytest.mark.spark,
+        ),
+        pytest.param(
             "benchmarks.hot_read",
             {"machine", *HOT_READ},
             marks=pytest.mark.spark,

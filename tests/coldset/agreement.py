@@ -42,7 +42,7 @@ class SparkTable:
                     file, table=self.name, keys=step.keys, column=step.column, value=step.value, **step.more
                 )
             else:
-                self.writer.sql(file, step.format(t=f"lake.{self.name}", name=self.name))
+                self.writer.sql(file, step.format(t=f"lake.{self.name}", name=self.name, dir=self.directory))
 
     def pin(self) -> PinnedTable:
         return pin(self.catalog, self.name)

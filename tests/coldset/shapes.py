@@ -1,7 +1,8 @@
 """Shapes of Iceberg tables, as statements that Iceberg's own runtime runs on Spark.
 
 A shape ends in a table that some reader gets wrong: one that goes by name, forgets nulls of structs, or
-takes a delete for something it is not. `{t}` is the table; a step may also be a delete by key.
+takes a delete for something it is not. `{t}` is the table, `{name}` its name, `{dir}` a folder; a step may
+also be a delete by key.
 """
 
 from __future__ import annotations
@@ -150,6 +151,13 @@ DELETES: dict[str, tuple[Step, ...]] = {
         "DELETE FROM {t} WHERE id % 10 = 4",
         "UPDATE {t} SET grp = 'c' WHERE id > 90",
     ),
+    "a table of version 1 stays one": (
+        table("id BIGINT, grp STRING", version=1, partitioned="grp"),
+        rows(0, 20, "concat('g', id % 2)"),
+        "DELETE FROM {t} WHERE id % 4 = 1",
+        "ALTER TABLE {t} DROP PARTITION FIELD grp",
+        "ALTER TABLE {t} DROP COLUMN grp",
+    ),
     "a table of version 1 is lifted and deleted from": (
         table("id BIGINT, grp STRING", version=1),
         rows(0, 20, "'a'"),
@@ -218,6 +226,19 @@ DELETES: dict[str, tuple[Step, ...]] = {
 }
 
 FORMATS: dict[str, tuple[Step, ...]] = {
+    "files come from elsewhere, without ids and without their partition's column": (
+        table("id BIGINT, a STRING, at TIMESTAMP, p INT", partitioned="p"),
+        *(
+            f"INSERT OVERWRITE DIRECTORY '{{dir}}/in/p={p}' USING parquet "
+            f"SELECT id, concat('a', id) AS a, timestamp_millis(id * 1001 - 3) AS at FROM range({p}, {p} + 5)"
+            for p in (1, 2)
+        ),
+        "CALL lake.system.add_files(table => '{name}', source_table => '`parquet`.`{dir}/in`')",
+        "ALTER TABLE {t} RENAME COLUMN a TO b",
+        "ALTER TABLE {t} RENAME COLUMN p TO q",
+        "INSERT INTO {t} SELECT id, 'b', null, 3 FROM range(2)",
+        DeleteByKey(("q", "id"), "id", 4),
+    ),
     "data files are ORC": (
         table(
             "id BIGINT, a STRING, s STRUCT<x: INT>, at TIMESTAMP", write_format_default="orc", **MERGE_ON_READ

@@ -6,6 +6,7 @@ Files are written here with the ids that a writer would give them, and added to 
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog import Catalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import IntegerType, NestedField
 
+from coldset.columns import file_columns
 from coldset.errors import ColdReadError
-from coldset.project import is_widening
+from coldset.project import Projection, is_widening
+from coldset.schema import arrow_schema
 from tests.coldset.tables import TABLE, make_catalog, read_now
 
 
@@ -147,3 +152,40 @@ def test_a_file_with_other_rows_than_its_manifest_says_is_an_error(catalog: Cata
 
     with pytest.raises(ColdReadError, match="1 rows, and its manifest says 2"):
         read_now(catalog)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "read"),
+    [
+        ("long", 5, 5),
+        ("string", "it's", "it's"),
+        ("date", "2020-01-01", dt.date(2020, 1, 1)),
+        ("decimal(9, 2)", "1.25", Decimal("1.25")),
+        ("binary", "00ff", b"\x00\xff"),
+        (
+            "timestamptz",
+            "2020-01-01T00:00:00.000001+00:00",
+            dt.datetime(2020, 1, 1, 0, 0, 0, 1, tzinfo=dt.UTC),
+        ),
+    ],
+)
+def test_a_column_that_a_file_lacks_is_its_initial_default(kind: str, written: Any, read: Any) -> None:
+    """As metadata spells it, and also after the way to a worker."""
+    spelt = {"id": 2, "name": "v", "type": kind, "required": True, "initial-default": written}
+    field = pickle.loads(pickle.dumps(NestedField.model_validate(spelt)))
+    file = file_columns(pa.schema([pa.field("id", pa.int32(), metadata={"PARQUET:field_id": "1"})]), None)
+    batch = pa.RecordBatch.from_arrays([pa.array([1, 2], pa.int32())], names=["0"])
+    target = arrow_schema(Schema(field)).field(0).type
+
+    assert Projection(file, {}).column(field, target, batch).to_pylist() == [read, read]
+
+
+def test_a_partitions_value_goes_before_a_default_and_a_files_column_before_both() -> None:
+    field = NestedField(1, "v", IntegerType(), required=False, initial_default=7)
+    file = file_columns(pa.schema([pa.field("v", pa.int32(), metadata={"PARQUET:field_id": "1"})]), None)
+    batch = pa.RecordBatch.from_arrays([pa.array([1], pa.int32())], names=["0"])
+
+    assert Projection(file, {1: 3}).column(field, pa.int32(), batch).to_pylist() == [1]
+    assert Projection((), {1: 3}).column(field, pa.int32(), batch).to_pylist() == [3]
+    assert Projection((), {1: None}).column(field, pa.int32(), batch).to_pylist() == [None]
+    assert Projection((), {}).column(field, pa.int32(), batch).to_pylist() == [7]

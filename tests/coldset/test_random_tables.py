@@ -1,0 +1,25 @@
+"""A few tables of random history, read by every reader; `random_tables` makes as many as one likes.
+
+The seeds are fixed, so that a failure is one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stack.spark_writer import SparkWriter
+from tests.coldset.random_tables import try_table
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_a_table_of_random_history_is_read_as_spark_reads_it(
+    seed: int, spark_writer: SparkWriter, tmp_path: Path
+) -> None:
+    history, wrong = try_table(spark_writer, tmp_path, seed)
+
+    assert wrong == [], history.steps
+    assert len(history.steps) > 4
