@@ -35,6 +35,7 @@ from coldset.proof import adds_nothing_since
 from coldset.properties import check_properties
 from coldset.read import read_cold
 from coldset.scan import ColdTask, plan_cold
+from coldset.storage import storage_of
 from coldset.write import delete_files, write_files
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "read_cold",
     "read_held",
     "removed_files",
+    "storage_of",
     "summary_value",
     "walk_parents",
     "write_files",

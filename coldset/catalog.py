@@ -11,7 +11,7 @@ import functools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import pyarrow as pa
 from pyiceberg.catalog import _ENV_CONFIG, Catalog, CatalogType, infer_catalog_type, load_catalog
@@ -134,22 +134,40 @@ def _open(_pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
         ) from exc
 
 
-def _load(name: str, properties: dict[str, str]) -> Catalog:
-    # As pyiceberg chooses it, from its own configuration too.
-    merged = merge_config(_ENV_CONFIG.get_catalog_config(name) or {}, cast(RecursiveDict, properties))
-    merged = with_storage_defaults(merged)
+def merged_properties(name: str, properties: Mapping[str, str]) -> dict[str, Any]:
+    """Return the properties over those of pyiceberg's own configuration, with defaults and a type.
+
+    Args:
+        name: Catalog name.
+        properties: From options, secrets resolved.
+
+    Returns:
+        The properties; `type` is in lower case, and empty if a class of the user's makes the catalog.
+
+    Raises:
+        ValueError: They do not tell what kind of catalog it is.
+    """
+    own = _ENV_CONFIG.get_catalog_config(name) or {}
+    merged = with_storage_defaults(merge_config(own, cast(RecursiveDict, properties)))
     kind = str(merged.get("type") or "").lower()
     if not kind and "py-catalog-impl" not in merged:
         kind = str(getattr(infer_catalog_type(name, merged), "value", ""))
-    if kind == CatalogType.REST.value:
+    return {**merged, "type": kind}
+
+
+def _load(name: str, properties: dict[str, str]) -> Catalog:
+    merged = merged_properties(name, properties)
+    if merged["type"] == CatalogType.REST.value:
         from coldset.rest import TimedRestCatalog  # a second, for those who need it
 
-        return TimedRestCatalog(name, **cast(dict[str, str], nested(merged)))
-    if kind == CatalogType.SQL.value:
+        return TimedRestCatalog(name, **nested(merged))
+    if merged["type"] == CatalogType.SQL.value:
         from coldset.sql import TimedSqlCatalog
 
-        return TimedSqlCatalog(name, **cast(dict[str, str], merged))
-    return _believing_no_table(load_catalog(name, **cast(dict[str, str], merged)))
+        return TimedSqlCatalog(name, **merged)
+    if not merged["type"]:
+        del merged["type"]  # a class of the user's makes the catalog
+    return _believing_no_table(load_catalog(name, **merged))
 
 
 def _believing_no_table(catalog: Catalog) -> Catalog:

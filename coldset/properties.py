@@ -92,7 +92,7 @@ _OPTIONS: Final = frozenset(
 )
 
 # In seconds. A request is tried a few times, so a dead store is found out within a small multiple.
-_LIMITS: Final = {"s3.connect-timeout": "5", "s3.request-timeout": "15"}
+_LIMITS: Final = {"s3.connect-timeout": "5", "s3.request-timeout": "10"}
 
 _HEADER: Final = "header."
 

@@ -9,6 +9,7 @@ must not know what is asked of the catalog.
 from __future__ import annotations
 
 import functools
+import time
 from typing import Any, Final
 
 from pyiceberg.catalog.rest import RestCatalog, TableResponse
@@ -16,14 +17,25 @@ from pyiceberg.io import FileIO
 from pyiceberg.table import Table
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
+from coldset.kept import Kept
 from coldset.properties import from_server, of_storage
 
 _CONNECT: Final = ("rest.client.connection-timeout-ms", 10_000)
 _ANSWER: Final = ("rest.client.socket-timeout-ms", 30_000)
 
+# How long what a server said of a table's storage is gone by, and how long before they end
+# credentials are asked for anew: a file is to be read with them yet.
+_KEPT_S: Final = 300.0
+_SPARE_S: Final = 60.0
+_ENDS: Final = ("s3.session-token-expires-at-ms", "gcs.oauth2.token-expires-at")
+
 
 class TimedRestCatalog(RestCatalog):
     """Raises once the server is silent for too long, be it asked for a table or for a commit."""
+
+    def __init__(self, name: str, **properties: Any) -> None:
+        self._lent = Kept[tuple[str, ...], tuple[float, dict[str, str]]](256)
+        super().__init__(name, **properties)
 
     def _create_session(self) -> Any:
         session = super()._create_session()
@@ -47,7 +59,27 @@ class TimedRestCatalog(RestCatalog):
         bare = table_response.model_copy(update={"metadata": of_table})
         table = super()._response_to_table(identifier_tuple, bare)
         table.metadata = table_response.metadata
+        reach = {name: value for name, value in table.io.properties.items() if isinstance(value, str)}
+        self._lent.put(identifier_tuple, (time.monotonic(), reach))
         return table
+
+    def lent(self, identifier: str, *, for_long: bool) -> dict[str, str] | None:
+        """Return how a table's files are reached, by the server's last answer about it.
+
+        Args:
+            identifier: The table.
+            for_long: If so, None for an answer that is old or about to end.
+
+        Raises:
+            Nothing of its own.
+        """
+        found = self._lent.get(self.identifier_to_tuple(identifier))
+        if found is None or not for_long:
+            return None if found is None else dict(found[1])
+        soon_ms = (time.time() + _SPARE_S) * 1000
+        ends = [found[1].get(name, "") for name in _ENDS]
+        is_over = any(end.isdecimal() and int(end) < soon_ms for end in ends)
+        return None if is_over or time.monotonic() - found[0] > _KEPT_S else dict(found[1])
 
     def _seconds(self, name: str, default_ms: int) -> float:
         text = str(self.properties.get(name, default_ms))

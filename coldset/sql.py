@@ -20,7 +20,7 @@ from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.table import Table
 from pyiceberg.typedef import EMPTY_DICT, Properties
 from sqlalchemy import event, make_url
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 
 from coldset.errors import CatalogConfigError, CatalogUnavailableError
 from coldset.metadata import read_metadata
@@ -28,6 +28,7 @@ from coldset.metadata import read_metadata
 _CONNECT: Final = ("sql.connect-timeout-ms", 10_000)
 _TRANSACTION: Final = ("sql.transaction-timeout-ms", 30_000)
 _WATCH: Final = "kafkaiceberg.watch"
+_USED: Final = "kafkaiceberg.used"
 
 # libpq tells what a server refuses in words only.
 _REFUSED: Final = re.compile(
@@ -44,12 +45,9 @@ class TimedSqlCatalog(SqlCatalog):
         if uri.get_backend_name() == "postgresql":
             limit_s = max(2, round(_seconds(properties, *_CONNECT)))  # libpq takes no less than 2
             query = {"connect_timeout": str(limit_s), **uri.query}
-            # A server that was restarted has left connections behind that only look alive.
-            properties = {
-                "pool_pre_ping": "true",
-                **properties,
-                "uri": uri.set(query=query).render_as_string(hide_password=False),
-            }
+            address = uri.set(query=query).render_as_string(hide_password=False)
+            # The pool's own ping would wait without end.
+            properties = {**properties, "uri": address, "pool_pre_ping": "false"}
         super().__init__(name, **properties)
 
     def _init_catalog(self) -> None:
@@ -94,6 +92,13 @@ class TimedSqlCatalog(SqlCatalog):
 
     def _watch(self, connection: Any, record: Any, _proxy: object) -> None:
         record.info[_WATCH] = _Watch(connection, self._transaction_s)
+        if record.info.get(_USED):
+            # A server that was restarted has left connections behind that only look alive.
+            try:
+                self.engine.dialect.do_ping(connection)
+            except Exception as exc:
+                raise DisconnectionError(str(exc)) from exc
+        record.info[_USED] = True
 
 
 class _Watch:

@@ -21,7 +21,7 @@ PASSTHROUGH: Final = {
     "milliseconds, and take `catalog.rest.client.connection-timeout-ms` (10000) to connect; one in "
     "PostgreSQL has `catalog.sql.connect-timeout-ms` (10000) to connect, and "
     "`catalog.sql.transaction-timeout-ms` (30000) for what it is asked; an S3 store has "
-    "`catalog.s3.connect-timeout` (5) and `catalog.s3.request-timeout` (15) seconds for each of a few tries. "
+    "`catalog.s3.connect-timeout` (5) and `catalog.s3.request-timeout` (10) seconds for each of a few tries. "
     "Properties that name code to run, such as `catalog.py-io-impl`, "
     "count in the configuration file and nowhere else.",
 }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from coldset import ColdFile, ParquetScan, plan_cold, plan_parquet_scan
+from coldset import ColdFile, ParquetScan, plan_cold, plan_parquet_scan, storage_of
 from federation.boundary.layouts import layout_of
 from federation.errors import HotBudgetError, OptionError
 from federation.parts import Part
@@ -156,7 +156,8 @@ def plan_cold_splits(
     read = tuple(name for name in columns if name in held)
     only = {} if files is None else {"files": files}
     tasks = plan_cold(taken.pinned, split_bytes=taken.definition.split_bytes, **only)
-    return tuple(ColdSplit(task, read, schema, taken.definition.catalog_properties) for task in tasks)
+    catalog = (taken.definition.catalog_name, taken.definition.catalog_properties)
+    return tuple(ColdSplit(task, read, schema, *catalog) for task in tasks)
 
 
 def plan_scan(taken: TakenCut) -> ParquetScan | None:
@@ -167,7 +168,12 @@ def plan_scan(taken: TakenCut) -> ParquetScan | None:
         ColdReadError: A manifest could not be read.
         OptionError: A secret's reference names nothing here.
     """
-    return plan_parquet_scan(taken.pinned, resolve(taken.definition.catalog_properties))
+    if taken.pinned.snapshot is None:
+        return None
+    catalog = (taken.definition.catalog_name, resolve(taken.definition.catalog_properties))
+    storage = storage_of(*catalog, taken.cut.table)
+    # Whoever brings code of his own to open files wants them opened by it.
+    return None if "py-io-impl" in storage else plan_parquet_scan(taken.pinned, storage)
 
 
 def divide(whole: OffsetRange, at_most: int) -> tuple[OffsetRange, ...]:

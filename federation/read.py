@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coldset import read_cold
+from coldset import read_cold, storage_of
 from federation.errors import HotBudgetError
 from federation.meter import HotMeter
 from federation.options import under
@@ -56,7 +56,8 @@ def read_split(
 
 
 def _read_cold(split: ColdSplit, guard: Guard) -> Iterator[pa.RecordBatch]:
-    for batch in read_cold(split.task, split.columns, resolve(split.catalog_properties)):
+    storage = storage_of(split.catalog_name, resolve(split.catalog_properties), split.task.identifier)
+    for batch in read_cold(split.task, split.columns, storage):
         guard()
         yield batch if batch.schema.equals(split.schema) else _widened(batch, split.schema)
 

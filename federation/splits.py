@@ -59,6 +59,7 @@ class ColdSplit:
     task: ColdTask
     columns: tuple[str, ...]
     schema: pa.Schema = field(repr=False)
+    catalog_name: str
     catalog_properties: Mapping[str, str] = field(repr=False)
 
 

@@ -13,7 +13,7 @@ import contextlib
 import logging
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -26,6 +26,7 @@ from coldset import (
     commit_append,
     delete_files,
     open_catalog,
+    storage_of,
     write_files,
 )
 from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_boundary
@@ -166,14 +167,14 @@ def stage(spark: SparkSession, taken: TakenCut) -> Staged:
     splits = plan_hot(taken, answer_schema(taken), spread=True)
     if not splits:
         return Staged(taken, (), 0)
-    metadata, properties = taken.pinned.layout, taken.definition.catalog_properties
-    write = partial(_write_split, metadata, properties)
+    metadata = taken.pinned.layout
+    write = partial(_write_split, metadata, partial(_storage, taken.cut.table, *_catalog_of(taken)))
     outcomes = spark.sparkContext.parallelize(splits, len(splits)).flatMap(write).collect()
     files = tuple(found for found in outcomes if not isinstance(found, Exception | HotMeter))
     bad = _left_out([found for found in outcomes if isinstance(found, HotMeter)])
     for found in outcomes:
         if isinstance(found, Exception):
-            _delete(metadata, files, resolve(properties))
+            _delete(taken, files)
             raise found
     return Staged(taken, files, sum(file.record_count for file in files), bad)
 
@@ -190,8 +191,7 @@ def commit(staged: Staged) -> int:
         CommitStateUnknownError: The outcome is not known; the files are kept.
     """
     cut, definition = staged.taken.cut, staged.taken.definition
-    properties = resolve(definition.catalog_properties)
-    catalog = open_catalog(definition.catalog_name, properties)
+    catalog = open_catalog(definition.catalog_name, resolve(definition.catalog_properties))
     left_out = {BAD_PROPERTY: str(staged.bad.records)} if staged.bad.records else {}
     return commit_append(
         catalog,
@@ -201,7 +201,7 @@ def commit(staged: Staged) -> int:
         commit_id=str(uuid.uuid4()),
         pin_tag=PIN_TAG,
         fence=partial(require_boundary, staged.taken),
-        discard=lambda: _delete(staged.taken.pinned.layout, staged.files, properties),
+        discard=lambda: _delete(staged.taken, staged.files),
     )
 
 
@@ -254,7 +254,16 @@ def require_boundary(taken: TakenCut, pinned: PinnedTable) -> None:
         )
 
 
-def _write_split(metadata: Any, catalog_properties: Mapping[str, str], split: HotSplit) -> Iterator[Any]:
+def _catalog_of(taken: TakenCut) -> tuple[str, Mapping[str, str]]:
+    return taken.definition.catalog_name, taken.definition.catalog_properties
+
+
+def _storage(table: str, catalog_name: str, catalog_properties: Mapping[str, str]) -> dict[str, str]:
+    # Only where files are written: what a catalog lends is a secret.
+    return storage_of(catalog_name, resolve(catalog_properties), table)
+
+
+def _write_split(metadata: Any, storage: Callable[[], dict[str, str]], split: HotSplit) -> Iterator[Any]:
     meter = HotMeter()
     try:
         batches = list(read_split(split, meter))
@@ -265,7 +274,7 @@ def _write_split(metadata: Any, catalog_properties: Mapping[str, str], split: Ho
         return
     rows = pa.Table.from_batches(batches, schema=split.schema)
     if rows.num_rows:
-        yield from write_files(metadata, rows, resolve(catalog_properties))
+        yield from write_files(metadata, rows, storage())
     yield meter
 
 
@@ -274,9 +283,10 @@ def _left_out(meters: Sequence[HotMeter]) -> LeftOut:
     return LeftOut(sum(meter.records_bad for meter in meters), tuple(first[:NAMED]))
 
 
-def _delete(metadata: Any, files: tuple[Any, ...], properties: Mapping[str, str]) -> None:
+def _delete(taken: TakenCut, files: tuple[Any, ...]) -> None:
+    storage = _storage(taken.cut.table, *_catalog_of(taken))
     with contextlib.suppress(OSError):  # what cannot be deleted is an orphan, not an error
-        delete_files(metadata, (file.file_path for file in files), properties)
+        delete_files(taken.pinned.layout, (file.file_path for file in files), storage)
 
 
 def _since_ms(began_s: float) -> float:

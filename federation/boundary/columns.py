@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from coldset import Kept, PinnedTable, column_id, held_files
+from coldset import Kept, PinnedTable, column_id, held_files, storage_of
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.held import Columns, Held, find_held
 from federation.boundary.history import Past, find_past
@@ -131,7 +131,7 @@ def _ask_kafka(
     deadline = Deadline.after_ms(definition.plan_timeout_ms)
     bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
     if tells:
-        properties = resolve(definition.catalog_properties)
+        properties = _storage(pinned, definition)
         files = held_files(pinned, evidence.columns.ids)
         rows = Rows.of(pinned, files, evidence.columns, layout, properties)
         same = require_same_topic(rows, evidence.held.spans, bounds, client, deadline)
@@ -157,13 +157,17 @@ def _read_evidence(pinned: PinnedTable, layout: KafkaLayout, definition: TableDe
     known = _known.get(key)
     if known is not None:
         return known
-    properties = resolve(definition.catalog_properties)
+    properties = _storage(pinned, definition)
     held = find_held(pinned, held_files(pinned, columns.ids), columns, properties)
     past = find_past(pinned, held, columns, properties)
     committed = _together(held, past)
     found = _Evidence(columns, held, past, committed, {p: each.holes() for p, each in committed.items()})
     _known.put(key, found)
     return found
+
+
+def _storage(pinned: PinnedTable, definition: TableDefinition) -> dict[str, str]:
+    return storage_of(definition.catalog_name, resolve(definition.catalog_properties), pinned.identifier)
 
 
 def _together(held: Held, past: Past) -> dict[int, Spans]:

@@ -13,7 +13,16 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coldset import ColdsetError, PinnedTable, is_complete, leaf_of, plan_cold, read_cold, walk_parents
+from coldset import (
+    ColdsetError,
+    PinnedTable,
+    is_complete,
+    leaf_of,
+    plan_cold,
+    read_cold,
+    storage_of,
+    walk_parents,
+)
 from coldset.errors import UnsupportedTableError
 from coldset.expiry import kept_until_ms
 from coldset.manifests import FileReference, list_files
@@ -121,7 +130,9 @@ def gather_positions(pinned: PinnedTable, definition: TableDefinition) -> Positi
 def _read(pinned: PinnedTable, definition: TableDefinition, layout: KafkaLayout) -> Iterator[pa.RecordBatch]:
     fields = [field for field in ("partition", "offset", "topic") if field in layout.paths]
     names = list(dict.fromkeys(layout.paths[field][0] for field in fields))
-    properties = resolve(definition.catalog_properties)
+    properties = storage_of(
+        definition.catalog_name, resolve(definition.catalog_properties), pinned.identifier
+    )
     for task in plan_cold(pinned, split_bytes=definition.split_bytes):
         for found in read_cold(task, tuple(names), properties):
             arrays = [leaf_of(found, layout.paths[field]) for field in fields]
