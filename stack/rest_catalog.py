@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from stack.java import class_path, java_executable
+from stack.objects import ObjectStore
 from stack.ports import HOST, free_port
 from stack.process import ManagedProcess
 from stack.stoppable import Stoppable
@@ -29,12 +30,15 @@ class RestCatalog(Stoppable):
         self.uri = f"http://{HOST}:{port}"
 
     @classmethod
-    def start(cls, directory: Path, *, deadline_s: float = START_DEADLINE_S) -> Self:
+    def start(
+        cls, directory: Path, *, store: ObjectStore | None = None, deadline_s: float = START_DEADLINE_S
+    ) -> Self:
         """Start a catalog and wait until it answers.
 
         Args:
             directory: Holds its log, its SQLite file and the warehouse; that of an earlier catalog
                 brings back its tables.
+            store: Holds the warehouse instead; the server tells nobody how to reach it.
             deadline_s: How long it may take to answer.
 
         Raises:
@@ -49,6 +53,16 @@ class RestCatalog(Stoppable):
             "CATALOG_WAREHOUSE": (directory / "warehouse").as_uri(),
             "CATALOG_REST_PORT": str(port),
         }
+        if store is not None:
+            settings |= {
+                "CATALOG_WAREHOUSE": store.uri,
+                "CATALOG_IO__IMPL": "org.apache.iceberg.aws.s3.S3FileIO",
+                "CATALOG_S3_ENDPOINT": store.endpoint,
+                "CATALOG_S3_ACCESS__KEY__ID": store.access_key_id,
+                "CATALOG_S3_SECRET__ACCESS__KEY": store.secret_access_key,
+                "CATALOG_S3_PATH__STYLE__ACCESS": "true",
+                "CATALOG_CLIENT_REGION": "us-east-1",
+            }
         process = ManagedProcess.start(
             [
                 java_executable(), "-Xmx256m", "-cp", class_path("rest-catalog"),

@@ -1,4 +1,4 @@
-"""What tests share: one broker and one Spark session for the whole run, and a lake for each test that asks.
+"""What tests share: one server of a kind and one Spark session for a run, and a lake for each test.
 
 Brokers and sessions take seconds to start, so they live as long as the run; topics, tables and catalogs
 are cheap, so nobody shares them and no test can see another's records.
@@ -16,7 +16,10 @@ import pytest
 from hotset import native_available
 from hotset.native import PURE
 from stack import KafkaBroker
+from stack.objects import ObjectStore
+from stack.postgres import PostgresServer
 from stack.registry import SchemaRegistryServer
+from stack.rest_catalog import RestCatalog
 from stack.spark_writer import SparkWriter
 from tests.builders import EVENTS, Lake, new_lake
 
@@ -66,6 +69,27 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistryServer]:
     """A real schema registry that tests may fill and must leave running; subjects are named by topic."""
     with SchemaRegistryServer.start(tmp_path_factory.mktemp("registry")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    """A real object store that tests may fill and must leave running."""
+    with ObjectStore.start(tmp_path_factory.mktemp("objects")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real database server that tests may fill and must leave running."""
+    with PostgresServer.start() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def rest_on_store(tmp_path_factory: pytest.TempPathFactory, store: ObjectStore) -> Iterator[RestCatalog]:
+    """A real REST catalog whose warehouse is in the object store."""
+    with RestCatalog.start(tmp_path_factory.mktemp("rest"), store=store) as running:
         yield running
 
 

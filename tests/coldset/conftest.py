@@ -1,0 +1,40 @@
+"""What tests of catalogs and stores share: a maker of tables, by the kind of site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coldset import open_catalog
+from stack.objects import ObjectStore
+from tests.builders import unique
+from tests.coldset.sites import SCHEMA, MakeSite, Site, of_store
+
+
+@pytest.fixture
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> MakeSite:
+    """A maker of sites, by their kind."""
+
+    def on(catalog: str, warehouse: str) -> dict[str, str]:
+        properties = {"warehouse": tmp_path.as_uri()}
+        if warehouse == "s3":
+            held: ObjectStore = request.getfixturevalue("store")
+            properties = {"warehouse": f"{held.uri}/{unique('w')}", **of_store(held)}
+        if catalog == "rest":
+            return {**properties, "type": "rest", "uri": request.getfixturevalue("rest_on_store").uri}
+        uri = f"sqlite:///{tmp_path}/catalog.db"
+        return {
+            **properties,
+            "type": "sql",
+            "uri": uri if catalog == "sqlite" else request.getfixturevalue("postgres").uri,
+        }
+
+    def make_site(kind: str) -> Site:
+        site = Site(on(*kind.split("+")), f"lake.{unique('t')}")
+        catalog = open_catalog("site", site.properties)
+        catalog.create_namespace_if_not_exists("lake")
+        catalog.create_table(site.table, schema=SCHEMA)
+        return site
+
+    return make_site
