@@ -42,6 +42,8 @@ def delete_by_key(
     found = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(session._jsparkSession, f"lake.{table}")  # noqa: SLF001
     where = jvm.org.apache.iceberg.expressions.Expressions.equal(column, value)
     rows = _list(jvm.org.apache.iceberg.data.IcebergGenerics.read(found).where(where).build())
+    if not rows:
+        return  # the writer of no rows makes no file, and would commit one all the same
     spec = found.spec() if spec_id is None else found.specs()[spec_id]
     change = found.newRowDelta()
     for partition, group in _by_partition(jvm, found, spec, rows):
