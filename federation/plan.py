@@ -6,7 +6,8 @@ splits; Spark may ask twice for one statement. The file reads no records.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -17,6 +18,7 @@ from federation.parts import Part
 from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit
 from federation.take import TakenCut
+from federation.within import Bounds, narrow, times_ms
 from hotset.decode import LETTERS, MARKS, BadRecords, require_columns
 from hotset.decode.position import check_source
 from hotset.offsets import OffsetRange
@@ -72,7 +74,12 @@ def _letters_schema(taken: TakenCut) -> pa.Schema:
 
 
 def plan_hot(
-    taken: TakenCut, schema: pa.Schema, *, spread: bool, part: Part = Part.ROWS
+    taken: TakenCut,
+    schema: pa.Schema,
+    *,
+    spread: bool,
+    part: Part = Part.ROWS,
+    bounds: Mapping[str, Bounds] = MappingProxyType({}),
 ) -> tuple[HotSplit, ...]:
     """Return the splits that together read the cut's hot ranges.
 
@@ -82,6 +89,7 @@ def plan_hot(
         spread: One split per partition, large ones divided, to be read by
             several tasks; else one split for all ranges, read by one consumer.
         part: What is wanted of the records.
+        bounds: Column to bounds outside of which no row is looked at; rows outside may come.
 
     Raises:
         HotBudgetError: The ranges span more offsets than `maxHotRecords`.
@@ -100,12 +108,12 @@ def plan_hot(
             table=cut.table,
             span=cut.hot_span,
         )
-    ranges = [r for r in cut.ranges if not r.is_empty]
+    columns = {} if layout is None else layout.columns
+    ranges = narrow([r for r in cut.ranges if not r.is_empty], columns, bounds)
     if not ranges or cut.topic is None or cut.topic_id is None:
         return ()
-    bounds = () if taken.bounds is None else taken.bounds.partitions
-    epochs = {found.partition: found.leader_epoch for found in bounds}
-    columns = {} if layout is None else layout.columns
+    log = () if taken.bounds is None else taken.bounds.partitions
+    epochs = {found.partition: found.leader_epoch for found in log}
     for field in schema if part is Part.ROWS else ():
         if field.name in columns:
             check_source(field.name, columns[field.name], field.type)
@@ -118,6 +126,7 @@ def plan_hot(
             topic_id=cut.topic_id,
             isolation=cut.isolation,
             ranges=group,
+            times_ms=times_ms(columns, bounds, taken.pinned.arrow_schema),
             leader_epoch=epochs,
             record_format=definition.record_format,
             kafka_columns=columns,
@@ -131,7 +140,7 @@ def plan_hot(
             drain_bytes=definition.max_drain_bytes,
             store=definition.store,
         )
-        for group in (groups if spread else [tuple(ranges)])
+        for group in (groups if spread else [ranges])
     )
 
 

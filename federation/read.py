@@ -20,6 +20,7 @@ from federation.parts import Part
 from federation.passthrough import REGISTRY
 from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit, Split
+from federation.within import Bounds
 from hotset import Deadline, DrainLimits, KafkaClient, connect, drain, require_topic_id
 from hotset.decode import DecodedRows, RecordFormat, RowDecoder
 from hotset.registry import SchemaRegistry, registry_for
@@ -128,11 +129,20 @@ def _drained_rows(
             break
         budget.take(raw)
         meter.records_fetched += raw.num_rows
+        raw = _within(raw, split.times_ms)
         rows = decoder.decode(raw)
         meter.decode_ms += (time.monotonic() - fetched_s) * 1000
         yield raw, rows
     # Offsets of a topic that was recreated meanwhile mean other records.
     require_topic_id(client, split.topic, split.topic_id, deadline)
+
+
+def _within(raw: pa.RecordBatch, times_ms: Bounds) -> pa.RecordBatch:
+    found = raw.column("timestamp_ms")
+    if times_ms.low is not None:
+        raw = raw.filter(pc.greater_equal(found, times_ms.low))
+        found = raw.column("timestamp_ms")
+    return raw if times_ms.high is None else raw.filter(pc.less_equal(found, times_ms.high))
 
 
 def _source(split: HotSplit, client: KafkaClient, decoder: RowDecoder, guard: Guard) -> TopicSource:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from coldset import ColdTask
 from federation.parts import Part
+from federation.within import Bounds
 from hotset.decode import RecordFormat
 from hotset.decode.position import Source
 from hotset.offsets import Isolation, OffsetRange
@@ -26,8 +27,9 @@ class HotSplit:
     Invariant: no range is empty. `kafka_columns` has what fills the columns that
     hold coordinates of records, for all such columns of the table; `whole` has all
     columns of the table, by which records are judged. `schema` is what is wanted
-    of `part`. Reading it ends with an error above `max_bytes` of record values, and
-    holds `drain_bytes` of raw records at a time.
+    of `part`; records whose timestamps are not within `times_ms` may be left out.
+    Reading it ends with an error above `max_bytes` of record values, and holds
+    `drain_bytes` of raw records at a time.
     """
 
     table: str
@@ -35,6 +37,7 @@ class HotSplit:
     topic_id: str
     isolation: Isolation
     ranges: tuple[OffsetRange, ...]
+    times_ms: Bounds
     leader_epoch: Mapping[int, int]
     record_format: RecordFormat
     kafka_columns: Mapping[str, Source]

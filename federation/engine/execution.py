@@ -14,6 +14,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
+from federation.engine.bounds import choose_bounds
 from federation.engine.clock import StatementClock
 from federation.engine.columns import choose_columns
 from federation.engine.instance import deletes_of
@@ -71,6 +72,8 @@ class Execution:
         """
         try:
             with self._clock.interrupting(self._cursor.interrupt):
+                # One transaction has one now(), in the plan that is looked at as in the one that runs.
+                self._cursor.begin()
                 for name, streams in self._streams.items():
                     self._create_view(name, streams)
                 if self._statement.is_explain:
@@ -113,6 +116,8 @@ class Execution:
                 streams.scanned()
             # Rows without any column cannot be counted, so one is always read.
             streams.columns = columns or streams.columns[:1]
+        if len(tables) == 1 and tables[0].parts == {Part.ROWS}:
+            tables[0].bounds = choose_bounds(row[1], tables[0].schema.names)
 
     def _load(self) -> bool:
         """Read what is resident; return whether a hot half has another form than the one that was bound."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +22,7 @@ from federation.plan import answer_schema, plan_cold_splits, plan_hot
 from federation.read import Guard, read_split
 from federation.receipt import TableReceipt, build_receipt
 from federation.take import TakenCut
+from federation.within import Bounds
 from hotset.decode import LETTERS
 from hotset.store import alike
 
@@ -29,8 +30,9 @@ from hotset.store import alike
 class TableStreams:
     """The two halves of one table at one cut, and its dead letters, for one statement.
 
-    `columns` is set once, after planning and before the first row is read: the
-    other columns of the stream are null and the plan does not look at them. With a
+    `columns` and `bounds` are set once, after planning and before the first row is
+    read: the other columns of the stream are null and the plan does not look at them,
+    nor at rows outside of the bounds. With a
     `scan` the engine reads the files of that itself, and the cold half is the rest.
     """
 
@@ -45,6 +47,7 @@ class TableStreams:
         # Nullable, because a column that the plan does not look at is null, even a required one.
         self.schema = pa.schema([pa.field(field.name, field.type, nullable=True) for field in found])
         self.columns: tuple[str, ...] = tuple(self.schema.names)
+        self.bounds: Mapping[str, Bounds] = {}
         self.failure: Exception | None = None
         self._guard = guard
         self._hot: pa.Table | None = None
@@ -137,7 +140,7 @@ class TableStreams:
         began_s = time.monotonic()
         wanted = answer_schema(self.taken, self.columns)
         batches: list[pa.RecordBatch] = []
-        for split in plan_hot(self.taken, wanted, spread=False):
+        for split in plan_hot(self.taken, wanted, spread=False, bounds=self.bounds):
             batches.extend(read_split(split, self._meter, guard=self._guard, may_be_encoded=True))
         columns = [alike([batch.column(at) for batch in batches]) for at in range(len(wanted))]
         arrays = [
