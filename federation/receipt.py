@@ -52,7 +52,8 @@ class TableReceipt:
 
     Attributes:
         rows_hot, rows_cold: Rows read from each half, before the statement's own
-            filters. `rows_cold` counts the snapshot once however often it was scanned.
+            filters, but for hot rows that a filter on offset, partition or time kept from
+            being read. `rows_cold` counts the snapshot once however often it was scanned.
         rows_skipped: Hot records without a value that were dropped (`tombstones=skip`).
         records_fetched, records_resident: Hot records read from Kafka, and found in the hot store.
         records_bad: Hot records that are no rows of the table, and were not an error (`badRecords`).
