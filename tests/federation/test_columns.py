@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from federation.engine import columns, query
+from federation.engine import columns, execution
 from tests.builders import Lake, commit_until, make_table, produce
 from tests.conftest import MakeLake
 
@@ -131,7 +131,7 @@ def test_reading_fewer_columns_gives_the_same_answer(
     wide: Lake, native: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
     chosen = wide.sql(sql).rows.to_pylist()
-    monkeypatch.setattr(query, "choose_columns", lambda plan, tables: [tuple(names) for names in tables])
+    monkeypatch.setattr(execution, "choose_columns", lambda plan, tables: [tuple(names) for names in tables])
     everything = wide.sql(sql).rows.to_pylist()
 
     assert chosen == everything
@@ -147,7 +147,7 @@ def test_columns_nobody_looks_at_are_not_read(wide: Lake, monkeypatch: pytest.Mo
         seen.append(columns.choose_columns(plan, tables))
         return seen[-1]
 
-    monkeypatch.setattr(query, "choose_columns", watch)
+    monkeypatch.setattr(execution, "choose_columns", watch)
     wide.sql(sql)
 
     [[names]] = seen

@@ -66,7 +66,7 @@ class Edges:
         snap = self.run.step(f"lists the files of snapshot {number}", lambda world: world.snap(number))
         if snap is None:
             raise ColdReadError(f"the manifests of snapshot {number} are gone")
-        return (SimpleNamespace(files=snap.files),)
+        return (SimpleNamespace(identifier=pinned.identifier, files=snap.files),)
 
     def read_cold(self, task: Any, columns: tuple[str, ...], _properties: Any) -> Iterator[pa.RecordBatch]:
         """Instead of reading data files."""
