@@ -155,6 +155,7 @@ def _source(split: HotSplit, client: KafkaClient, decoder: RowDecoder, guard: Gu
         limits=_limits(split),
         has_keys=decoder.needs_keys,
         has_headers=decoder.needs_headers,
+        needs_values=decoder.needs_values,
         deadline=Deadline.after_ms(split.read_timeout_ms),
         guard=guard,
         saw=_Budget(split).take,

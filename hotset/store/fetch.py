@@ -30,7 +30,8 @@ class TopicSource:
     """A topic and how its records are read.
 
     `epochs` has the epoch of each partition's leader when the ranges were planned, where it is known.
-    `saw` is shown each batch that Kafka gave.
+    `saw` is shown each batch that Kafka gave. Values are read always; `needs_values` says whether they are
+    asked for when all that they tell is decoded already.
     """
 
     client: KafkaClient = field(repr=False)
@@ -41,15 +42,18 @@ class TopicSource:
     limits: DrainLimits
     has_keys: bool
     has_headers: bool
+    needs_values: bool
     deadline: Deadline
     guard: Callable[[], None] = field(repr=False)
     saw: Callable[[pa.RecordBatch], None] = field(repr=False)
 
     @property
     def extras(self) -> tuple[str, ...]:
-        """What is read of each record beside its value, as a drain names it."""
+        """What is wanted of each record beside what its value tells, as a drain names it."""
+        values = ("value",) if self.needs_values else ()
         keys = ("key",) if self.has_keys else ()
-        return (*keys, "timestamp_type", "headers") if self.has_headers else keys
+        headers = ("timestamp_type", "headers") if self.has_headers else ()
+        return (*values, *keys, *headers)
 
     @property
     def schema(self) -> pa.Schema:

@@ -112,7 +112,8 @@ def open_chunk(
         chunk: The chunk.
         partition: Whose it is.
         wanted: The columns.
-        extras: What is wanted of each record beside its value: `key`, `headers`, `timestamp_type`.
+        extras: What is wanted of each record beside what its value tells: `value`, `key`, `headers`,
+            `timestamp_type`.
 
     Raises:
         Nothing of its own.

@@ -228,12 +228,12 @@ def test_tombstones_are_kept_for_statements_that_skip_them(kept: Callable[..., L
     assert read(lake, tombstones="skip") == (plainly(lake, tombstones="skip"), 0, 7)
 
 
-def test_keys_and_headers_are_read_when_columns_need_them(kept: Callable[..., Lake]) -> None:
-    columns = "key=k,headers=h,timestamp=t,timestamp_type=tt,topic=top"
+def test_what_is_no_decoded_value_is_read_when_columns_need_it(kept: Callable[..., Lake]) -> None:
+    columns = "key=k,headers=h,timestamp=t,timestamp_type=tt,topic=top,value=v"
     ddl = "seq bigint, k binary, h array<struct<key: string, value: binary>>, t timestamp, tt int, top string"
-    lake = kept(read="hot", schema=ddl, kafkaColumns=columns)
+    lake = kept(read="hot", schema=f"{ddl}, v binary", kafkaColumns=columns)
     send(lake, 4)
-    for wanted in [("seq",), ("seq", "t", "top"), ("seq", "k"), ("h", "tt"), ()]:
+    for wanted in [("seq",), ("seq", "t", "top"), ("seq", "v"), ("seq", "k"), ("h", "tt"), ()]:
         assert read(lake, *wanted)[0] == plainly(lake, *wanted)
 
     assert read(lake)[1:] == (0, 4)
