@@ -90,7 +90,9 @@ def _read_hot(
     if store is None:
         rows = _drained_rows(split, client, decoder, meter.reading, guard)
     else:
-        wanted = WantedColumns.of(decoder.record_format, decoder.values, may_be_encoded=may_be_encoded)
+        wanted = WantedColumns.of(
+            decoder.record_format, decoder.values, decoder.beside, may_be_encoded=may_be_encoded
+        )
         source = _source(split, client, decoder, guard)
         pieces = read_resident(store, source, split.ranges, wanted, decoder.decode_payloads, meter.reading)
         rows = ((raw, decoder.judge(raw, decoded)) for raw, decoded in pieces)

@@ -66,6 +66,15 @@ ENVELOPES: Final = tuple(sorted(_SHAPES))
 _SOURCE: Final = pa.struct([(name, pa.string()) for name in ("schema", "db", "table")])
 
 
+def rows_in(envelope: Envelope) -> tuple[str, ...]:
+    """Return the fields of a record that have a row.
+
+    Raises:
+        Nothing of its own.
+    """
+    return tuple(sorted(set(_SHAPES[envelope.shape].rows.values())))
+
+
 def cdc_of(envelope: Envelope, schema: pa.Schema) -> pa.Field | None:
     """Return the column that is as the sink's Debezium transform writes it, if there is one.
 

@@ -12,9 +12,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from hotset.decode.avro.match import Known
 from hotset.decode.bad_records import BadRecords
 from hotset.decode.decoded import Decoder
-from hotset.decode.envelope import Envelope, EnvelopeDecoder, check_envelope
+from hotset.decode.envelope import Envelope, EnvelopeDecoder, check_envelope, rows_in
 from hotset.decode.framed import KINDS, FramedDecoder, Side
 from hotset.decode.json import decode_json
 from hotset.decode.raw import RAW, raw_decoder, require_raw_column
@@ -62,6 +63,7 @@ def decoder_for(
     *,
     topic: str = "",
     side: Side = "value",
+    columns: tuple[str, ...] = (),
 ) -> Decoder:
     """Return the decoder of a topic's values or keys.
 
@@ -70,20 +72,28 @@ def decoder_for(
         registry: Knows the schemas of formats that need one.
         topic: The topic's name, by which its latest schema is found.
         side: Which of the two.
+        columns: All columns that these fill, of which some are wanted at a time.
 
     Raises:
         UnsupportedFormatError: There is no such format.
         RegistryConfigError: It needs a registry, and there is none.
     """
     name = record_format.value if side == "value" else record_format.key
-    found = _plain_decoder(record_format, registry, topic, side, name)
-    if record_format.envelope is None or side == "key":
+    envelope = None if side == "key" else record_format.envelope
+    known = tuple((path, columns) for path in (("",) if envelope is None else rows_in(envelope)))
+    found = _plain_decoder(record_format, registry, topic, side, name, known)
+    if envelope is None:
         return found
-    return EnvelopeDecoder(found, record_format.envelope, may_be_wrapped=name in MAY_BE_WRAPPED)
+    return EnvelopeDecoder(found, envelope, may_be_wrapped=name in MAY_BE_WRAPPED)
 
 
 def _plain_decoder(
-    record_format: RecordFormat, registry: SchemaRegistry | None, topic: str, side: Side, name: str | None
+    record_format: RecordFormat,
+    registry: SchemaRegistry | None,
+    topic: str,
+    side: Side,
+    name: str | None,
+    known: Known,
 ) -> Decoder:
     if name == "json":
         return decode_json
@@ -100,7 +110,7 @@ def _plain_decoder(
     isolates = record_format.bad_records is not BadRecords.FAIL
     # A key is often no record but one value, which is at home in the one column that keys fill.
     lone = record_format.key_fields[0] if side == "key" and len(record_format.key_fields) == 1 else None
-    return FramedDecoder(name, registry, side, reader, lone=lone, isolates=isolates)
+    return FramedDecoder(name, registry, side, reader, lone=lone, known=known, isolates=isolates)
 
 
 @dataclass(frozen=True, slots=True)

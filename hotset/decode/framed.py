@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hotset.decode.avro import compile_avro
+from hotset.decode.avro.match import Known
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.json import decode_json
 from hotset.errors import HotsetError, SchemaMismatchError
@@ -48,6 +49,7 @@ class FramedDecoder:
         side: Whether payloads are values or keys of records.
         reader: Tells the schema whose aliases and defaults count, for Avro.
         lone: The column that a value fills which is no record, for Avro.
+        known: All columns there are, of which some are wanted at a time, for Avro.
         isolates: Whether records of a schema that no row can be made of are faults; else that is an
             error, which says more than a fault of one record could.
     """
@@ -60,6 +62,7 @@ class FramedDecoder:
         reader: Callable[[], RegisteredSchema] | None = None,
         *,
         lone: str | None = None,
+        known: Known = (),
         isolates: bool = False,
     ) -> None:
         self._format = format_name
@@ -67,6 +70,7 @@ class FramedDecoder:
         self._header = f"__{side}_schema_id"
         self._reader = reader
         self._lone = lone
+        self._known = known
         self._isolates = isolates
 
     def __call__(
@@ -178,7 +182,8 @@ class FramedDecoder:
             )
         try:
             reader = None if self._reader is None else self._reader()
-            return _compile(writer, schema, reader, self._lone, is_pure=bool(os.environ.get(PURE)))
+            is_pure = bool(os.environ.get(PURE))
+            return _compile(writer, schema, reader, self._lone, self._known, is_pure=is_pure)
         except SchemaMismatchError as exc:
             raise SchemaMismatchError(f"{what}: {exc}", **{**exc.details, "schema": str(named)}) from exc
 
@@ -192,12 +197,13 @@ def _compile(
     schema: pa.Schema,
     reader: RegisteredSchema | None,
     lone: str | None,
+    known: Known,
     *,
     is_pure: bool,
 ) -> Bodies:
     # Whether it is to be pure is asked again by each; here it keeps the two apart.
     if writer.kind == "AVRO":
-        return compile_avro(writer, schema, reader, lone)
+        return compile_avro(writer, schema, reader, lone, known)
     if writer.kind == "PROTOBUF":
         # Imported here, since it needs what a table in another format does not.
         from hotset.decode.protobuf import compile_protobuf

@@ -22,13 +22,21 @@ from hotset.registry import SchemaRegistry
 class PayloadDecoder:
     """Decodes what records of one topic hold: the columns of their values and of their keys."""
 
-    def __init__(self, record_format: RecordFormat, topic: str, registry: SchemaRegistry | None) -> None:
+    def __init__(
+        self,
+        record_format: RecordFormat,
+        topic: str,
+        registry: SchemaRegistry | None,
+        columns: tuple[str, ...] = (),
+    ) -> None:
         self._format = record_format
         self._topic = topic
-        self._values = decoder_for(record_format, registry, topic=topic)
+        self._values = decoder_for(record_format, registry, topic=topic, columns=columns)
         self._keys = None
         if record_format.key is not None:
-            self._keys = decoder_for(record_format, registry, topic=topic, side="key")
+            self._keys = decoder_for(
+                record_format, registry, topic=topic, side="key", columns=record_format.key_fields
+            )
 
     def needs_keys(self, schema: pa.Schema) -> bool:
         """Return whether these columns need the records' keys."""

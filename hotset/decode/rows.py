@@ -59,8 +59,8 @@ class RowDecoder:
         schema: The columns wanted.
         kafka_columns: What fills columns that hold coordinates of records.
         topic: The topic's name.
-        whole: All columns of the table, by which records are judged unless bad ones are
-            errors; `schema` if None.
+        whole: All columns of the table, among which fields are matched, and by which records are
+            judged unless bad ones are errors; `schema` if None.
         keeps_letters: Whether bad records are wanted as `LETTERS`.
         registry: Knows the schemas of formats that need one.
     """
@@ -87,7 +87,9 @@ class RowDecoder:
         self._judged = pa.schema([f for f in judged if f.name not in besides])
         self._topic = topic
         self._keeps_letters = keeps_letters
-        self._payloads = PayloadDecoder(record_format, topic, registry)
+        ours = {*besides, *record_format.key_fields}
+        self._columns = tuple(f.name for f in (schema if whole is None else whole) if f.name not in ours)
+        self._payloads = PayloadDecoder(record_format, topic, registry, self._columns)
         self._told: set[str] = set().union(*map(fields_of, self._kafka_columns.values()))
 
     @property
@@ -115,6 +117,11 @@ class RowDecoder:
     def values(self) -> pa.Schema:
         """The columns that values and keys tell and that are decoded, to fill rows or to judge them."""
         return self._judged
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """All columns of values, if which others there are decides what fills one."""
+        return self._columns if self._format.value == "avro" else ()
 
     def decode(self, raw: pa.RecordBatch) -> DecodedRows:
         """Return the rows of a raw batch.

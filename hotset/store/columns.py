@@ -51,11 +51,16 @@ class WantedColumns:
 
     @classmethod
     def of(
-        cls, record_format: RecordFormat, schema: pa.Schema, *, may_be_encoded: bool = False
+        cls,
+        record_format: RecordFormat,
+        schema: pa.Schema,
+        beside: tuple[str, ...] = (),
+        *,
+        may_be_encoded: bool = False,
     ) -> WantedColumns:
-        """Name the columns of a schema."""
+        """Name the columns of a schema; `beside` has all columns, if those decide what is in one."""
         fields: Sequence[pa.Field | None] = list(schema) or [None]
-        names = tuple(column_name(record_format, field) for field in fields)
+        names = tuple(column_name(record_format, field, beside) for field in fields)
         return cls(
             schema, names, are_kept=record_format.reader_schema != "latest", may_be_encoded=may_be_encoded
         )

@@ -104,17 +104,18 @@ class LogName:
 
 
 @functools.lru_cache(maxsize=4096)
-def column_name(record_format: RecordFormat, field: pa.Field | None) -> str:
+def column_name(record_format: RecordFormat, field: pa.Field | None, beside: tuple[str, ...] = ()) -> str:
     """Return what a decoded column is called in a chunk.
 
     Args:
         record_format: How the records are encoded; what is policy does not count.
         field: The column, or None for the question whether a value is a record at all.
+        beside: All columns, if those decide what is in one.
 
     Raises:
         Nothing of its own.
     """
-    told = [build_id(), _canonical(record_format)]
+    told = [build_id(), _canonical(record_format), _canonical(beside)]
     if field is not None:
         told += [field.name, pa.schema([field.with_nullable(_NULLABLE)]).serialize().to_pybytes().hex()]
     return _hash(*told)

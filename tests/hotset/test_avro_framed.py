@@ -13,9 +13,11 @@ import pyarrow as pa
 import pytest
 
 from hotset.decode import RecordFormat, RowDecoder
+from hotset.decode.envelope import Envelope
 from hotset.errors import DecodeError, SchemaMismatchError
 from hotset.registry import SchemaRegistry
 from hotset.registry_settings import parse_registry
+from hotset.store.columns import WantedColumns
 from tests.fuzz.avro_bytes import counted, number
 from tests.hotset.avro_records import record_of
 from tests.hotset.raw import raw_records
@@ -93,6 +95,51 @@ def test_a_reader_schema_adds_names_and_defaults(server: SmallRegistry) -> None:
         {"id": 3, "note": "none"},
         {"id": 4, "note": None},
     ]
+
+
+@pytest.mark.parametrize("wanted", [["a", "b", "d", "e"], ["a"], ["b"], ["d"], ["e"], ["e", "a"]])
+@pytest.mark.parametrize("envelope", [None, Envelope("maxwell", "type")])
+def test_a_column_is_filled_by_the_same_field_whichever_are_asked_for(
+    server: SmallRegistry, wanted: list[str], envelope: Envelope | None
+) -> None:
+    fields = [
+        {"name": "b", "type": "long", "aliases": ["a"]},
+        {"name": "c", "type": "long", "aliases": ["d", "e"]},
+    ]
+    tree: dict[str, Any] = {"type": "record", "name": "r", "fields": fields}
+    body = number(7) + number(8)
+    if envelope is not None:
+        tree, body = record_of(("type", "string"), ("data", tree), name="change"), counted(b"insert") + body
+    server.knows("/schemas/ids/20", json.dumps(tree))
+    whole = pa.schema([(name, pa.int64()) for name in ("a", "b", "d", "e")] + [("type", pa.string())])
+    raw = raw_records([framed(20, body)])
+    raw = raw.append_column("headers", pa.array([[]], HEADERS))
+    registry = SchemaRegistry(parse_registry({"url": server.url}))
+    decoder = RowDecoder(
+        RecordFormat("avro", envelope=envelope),
+        pa.schema([whole.field(name) for name in wanted]),
+        {},
+        "orders",
+        whole=whole,
+        registry=registry,
+    )
+
+    found = decoder.decode(raw).rows.to_pylist()
+
+    # What has a field of its name is not what another once was called.
+    filled = {"a": None, "b": 7, "d": 8, "e": None}
+    assert found == [{name: filled[name] for name in wanted}]
+
+
+def test_what_is_kept_of_a_column_is_not_that_of_a_table_with_other_columns(server: SmallRegistry) -> None:
+    registry = SchemaRegistry(parse_registry({"url": server.url}))
+    names = []
+    for columns in (["id"], ["id", "note"]):
+        whole = pa.schema([SCHEMA.field(name) for name in columns])
+        decoder = RowDecoder(RecordFormat("avro"), SCHEMA.remove(1), {}, "o", whole=whole, registry=registry)
+        names.append(WantedColumns.of(decoder.record_format, decoder.values, decoder.beside).names)
+
+    assert names[0] != names[1]
 
 
 def test_a_record_that_is_no_row_is_named(server: SmallRegistry) -> None:

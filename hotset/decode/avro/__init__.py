@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from hotset.decode.avro.match import Known
 from hotset.decode.avro.native import is_native, native_runner
 from hotset.decode.avro.plan import plan_program
 from hotset.decode.avro.program import Program
@@ -28,6 +29,7 @@ def compile_avro(
     schema: pa.Schema,
     reader: RegisteredSchema | None = None,
     lone: str | None = None,
+    known: Known = (),
 ) -> Callable[[pa.BinaryArray], Decoded]:
     """Return the decoder of bodies that were written with one schema.
 
@@ -36,12 +38,14 @@ def compile_avro(
         schema: The columns wanted, which are matched to fields by name.
         reader: The newest schema of the subject, whose aliases and defaults count.
         lone: The column that a value fills which is no record but a string, say, as keys often are.
+        known: All columns there are, where `schema` has only some, by the path of what they are in; a
+            field fills the same one whichever are wanted.
 
     Raises:
         SchemaMismatchError: No record of the schema can be a row.
         UnsupportedFormatError: A column's type has no form in Avro.
     """
-    program = compile_program(writer, schema, reader, lone)
+    program = compile_program(writer, schema, reader, lone, known)
     return native_runner(program) if is_native() else python_runner(program)
 
 
@@ -50,6 +54,7 @@ def compile_program(
     schema: pa.Schema,
     reader: RegisteredSchema | None = None,
     lone: str | None = None,
+    known: Known = (),
 ) -> Program:
     """Return what either interpreter runs.
 
@@ -58,7 +63,8 @@ def compile_program(
         UnsupportedFormatError: A column's type has no form in Avro.
     """
     try:
-        return plan_program(parse_schema(writer), schema, parse_schema(reader) if reader else None, lone)
+        newest = parse_schema(reader) if reader else None
+        return plan_program(parse_schema(writer), schema, newest, lone, known)
     except RecursionError:
         raise SchemaMismatchError(
             "the Avro schema of a record is nested too deeply to be read; register a flatter one"

@@ -7,11 +7,14 @@ two fields claim is a mismatch. It must not know types of columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from hotset.decode.avro.schema import Array, AvroType, Field, Map, Record, Union, resolve
 from hotset.errors import SchemaMismatchError
+
+# The columns of records of which only some may be wanted, by the path of the record.
+Known = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(slots=True)
@@ -29,13 +32,17 @@ class Matched:
     absent: list[str] = field(default_factory=list)
 
 
-def match_fields(record: Record, columns: Iterable[str], reader: Record | None) -> Matched:
+def match_fields(
+    record: Record, columns: Collection[str], reader: Record | None, known: Collection[str] = ()
+) -> Matched:
     """Match the fields of a record with columns.
 
     Args:
         record: What was written.
-        columns: Names of columns.
+        columns: Names of the columns that are wanted.
         reader: The same record in the newest schema, if it is known.
+        known: Names of all columns there are, in their order: what fills one does not depend on
+            whether others are wanted.
 
     Raises:
         SchemaMismatchError: Two fields were once called what a column is called.
@@ -43,7 +50,7 @@ def match_fields(record: Record, columns: Iterable[str], reader: Record | None) 
     matched = Matched()
     fields = {each.name: each for each in record.fields}
     open_columns = []
-    for column in columns:
+    for column in dict.fromkeys((*known, *columns)):
         if reader is not None and (newest := _newest(reader, column)):
             matched.newest[column] = newest
         if column in fields:
@@ -52,12 +59,21 @@ def match_fields(record: Record, columns: Iterable[str], reader: Record | None) 
             open_columns.append(column)
     for column in open_columns:
         free = {name: each for name, each in fields.items() if name not in matched.columns}
-        name = _by_alias(free, column, record) or _by_newest(free, matched.newest.get(column))
+        try:
+            name = _by_alias(free, column, record) or _by_newest(free, matched.newest.get(column))
+        except SchemaMismatchError:
+            if column in columns:
+                raise
+            continue
         if name is None:
             matched.absent.append(column)
         else:
             matched.columns[name] = column
-    return matched
+    return Matched(
+        {name: column for name, column in matched.columns.items() if column in columns},
+        {column: newest for column, newest in matched.newest.items() if column in columns},
+        [column for column in matched.absent if column in columns],
+    )
 
 
 def _newest(reader: Record, column: str) -> Field | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from hotset.decode.avro.conversions import column_kind, reading_of
 from hotset.decode.avro.defaults import encode_default
-from hotset.decode.avro.match import match_fields, newest_part, newest_record
+from hotset.decode.avro.match import Known, match_fields, newest_part, newest_record
 from hotset.decode.avro.program import Builder, Kind, Op, Program, Step
 from hotset.decode.avro.schema import (
     Array,
@@ -34,7 +34,11 @@ _MAX_STEPS = 50_000
 
 
 def plan_program(
-    writer: AvroType, schema: pa.Schema, reader: AvroType | None, lone: str | None = None
+    writer: AvroType,
+    schema: pa.Schema,
+    reader: AvroType | None,
+    lone: str | None = None,
+    known: Known = (),
 ) -> Program:
     """Return the program that reads records of one writer schema into columns.
 
@@ -43,12 +47,13 @@ def plan_program(
         schema: The columns wanted.
         reader: The newest schema, whose aliases and defaults count.
         lone: The column that a value which is no record fills, if there is one.
+        known: See `Known`.
 
     Raises:
         SchemaMismatchError: No record of this schema could be a row of these columns.
         UnsupportedFormatError: A column's type has no form in Avro.
     """
-    planner = _Planner(lone)
+    planner = _Planner(lone, known)
     columns = tuple(planner.add_builder(field, is_column=True) for field in schema)
     planner.read_rows(writer, columns, reader)
     planner.finish()
@@ -62,8 +67,9 @@ def plan_program(
 
 
 class _Planner:
-    def __init__(self, lone: str | None) -> None:
+    def __init__(self, lone: str | None, known: Known) -> None:
         self._lone = lone
+        self._known = dict(known)
         self.steps: list[Step] = []
         self.builders: list[Builder] = []
         self.constants: list[bytes] = []
@@ -136,7 +142,7 @@ class _Planner:
             )
         self._inside.append(id(record))
         named = {self.builders[builder].name: builder for builder in builders}
-        found = match_fields(record, named, reader)
+        found = match_fields(record, named, reader, self._known.get(path, ()))
         steps = []
         for field in record.fields:
             column = found.columns.get(field.name)
