@@ -13,9 +13,9 @@ from enum import StrEnum
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hotset.decode.decoded import Fault
+from hotset.decode.position import position_column
 from hotset.source import HEADERS_TYPE
 
 
@@ -93,14 +93,14 @@ def letters_of(raw: pa.RecordBatch, faults: Sequence[Fault], topic: str) -> pa.R
         topic: The topic's name.
 
     Raises:
-        Nothing of its own.
+        UnsupportedFormatError: The time of a record is none that a timestamp can hold.
     """
     found = raw.take(pa.array([fault.row for fault in faults], pa.int64()))
     arrays = [
         pa.repeat(pa.scalar(topic, pa.string()), len(faults)),
         found.column("partition"),
         found.column("offset"),
-        pc.multiply(found.column("timestamp_ms"), 1000).cast(LETTERS.field("timestamp").type),
+        position_column(found, "timestamp", LETTERS.field("timestamp").type, topic=topic),
         found.column("key"),
         found.column("value"),
         found.column("headers"),

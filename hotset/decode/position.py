@@ -115,11 +115,11 @@ def position_column(raw: pa.RecordBatch, source: Source, wanted: pa.DataType, *,
         return pa.StructArray.from_arrays(children, fields=list(wanted))
     if source == "topic":
         found: pa.Array = pa.repeat(pa.scalar(topic, pa.string()), raw.num_rows)
-    elif source == "timestamp" and pa.types.is_timestamp(wanted):
-        found = pc.multiply_checked(raw.column("timestamp_ms"), 1000)
     else:
         found = raw.column("timestamp_ms" if source == "timestamp" else source)
     try:
+        if source == "timestamp" and pa.types.is_timestamp(wanted):
+            found = pc.multiply_checked(found, 1000)
         return found.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as exc:
         raise UnsupportedFormatError(

@@ -8,8 +8,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from hotset.decode import RecordFormat, RowDecoder
-from hotset.errors import DecodeError
+from hotset.decode import BadRecords, RecordFormat, RowDecoder
+from hotset.errors import DecodeError, UnsupportedFormatError
+from hotset.source import HEADERS_TYPE
 from tests.hotset.raw import raw_records
 
 SCHEMA = pa.schema([pa.field("a", pa.int64()), pa.field("at", pa.int64())])
@@ -42,3 +43,17 @@ def test_a_fault_after_a_skipped_tombstone_names_its_own_offset() -> None:
 def test_a_tombstone_that_is_not_skipped_is_a_fault_either_way() -> None:
     with pytest.raises(DecodeError, match=r"offset 101.*tombstone"):
         rows_of(VALUES, skips=False)
+
+
+@pytest.mark.parametrize("keeps_letters", [False, True])
+def test_a_time_that_no_timestamp_can_hold_is_an_error_that_is_told(keeps_letters: bool) -> None:
+    raw = raw_records([b"{" if keeps_letters else b"{}"])
+    raw = raw.set_column(2, raw.schema.field(2), pa.array([1 << 62], pa.int64()))
+    raw = raw.append_column("key", pa.nulls(1, pa.binary()))
+    raw = raw.append_column("headers", pa.array([[]], HEADERS_TYPE))
+    columns = {} if keeps_letters else {"t": "timestamp"}
+    schema = pa.schema([("t", pa.timestamp("us", tz="UTC"))])
+    record_format = RecordFormat(bad_records=BadRecords.DEAD_LETTER)
+
+    with pytest.raises(UnsupportedFormatError, match="cannot hold the timestamp"):
+        RowDecoder(record_format, schema, columns, "t", keeps_letters=keeps_letters).decode(raw)
