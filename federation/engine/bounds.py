@@ -22,6 +22,8 @@ _COMPARED: Final = re.compile(
     r"(?:(-?[0-9]{1,19})|'([0-9 :.+-]+)'::TIMESTAMP(?: WITH TIME ZONE)?)"
 )
 
+_LARGEST: Final = (1 << 63) - 1
+
 
 def choose_bounds(plan: str, columns: Collection[str]) -> Mapping[str, Bounds]:
     """Return bounds of columns outside of which no scan of the plan looks at a row.
@@ -67,7 +69,8 @@ def _bounds_of(condition: str) -> dict[str, Bounds]:
             continue
         name, sign = match[1], match[2]
         number = int(match[3]) if match[3] else _microseconds(match[4])
-        if number is None:
+        # A bound beyond the largest number is one that nothing can be compared with.
+        if number is None or not -_LARGEST < number < _LARGEST:
             continue
         low = number + 1 if sign == ">" else number if sign in ("=", ">=") else None
         high = number - 1 if sign == "<" else number if sign in ("=", "<=") else None
