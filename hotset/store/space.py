@@ -57,7 +57,7 @@ class Space:
         if size_bytes > limit:
             return None
         with self._locked() as counter:
-            used = int(os.pread(counter, 32, 0) or b"0")
+            used = _reserved(counter, limit)
             if used + size_bytes > limit:
                 used = self._evict(limit - size_bytes, keep)
             if used + size_bytes > limit:
@@ -127,6 +127,14 @@ class Space:
                 each.unlink(missing_ok=True)
                 used -= sizes.pop(each, 0)
         return used
+
+
+def _reserved(counter: int, limit: int) -> int:
+    """Return what the counter says; as much as there may be, so that it is counted, if that is no number."""
+    try:
+        return int(os.pread(counter, 32, 0) or b"0")
+    except ValueError:
+        return limit
 
 
 def _files(root: Path) -> list[tuple[Path, os.stat_result]]:

@@ -181,3 +181,16 @@ def test_chunks_cover_a_range_once_however_they_overlap() -> None:
 
     assert [(each.start, each.end) for each in segments] == [(3, 10), (10, 30), (40, 50), (50, 60), (70, 75)]
     assert gaps == [OffsetRange(0, 30, 40), OffsetRange(0, 60, 70)]
+
+
+@pytest.mark.parametrize("content", [b"\0" * 32, b"no number", b"  12 34"])
+def test_a_counter_that_is_no_number_is_counted_anew(tmp_path: Path, content: bytes) -> None:
+    space = a_space(tmp_path)
+    keep(space, 0, 5)
+    counter = space.root / "reserved"
+    counter.write_bytes(content)
+
+    assert keep(space, 5, 5) is not None
+
+    assert starts(space) == [0, 5]
+    assert int(counter.read_bytes()) >= space.used_bytes() - counter.stat().st_size
