@@ -17,6 +17,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.io import FileIO, load_file_io
+from pyiceberg.manifest import DataFile
 from pyiceberg.types import NestedField
 from pyroaring import BitMap64
 
@@ -30,6 +31,7 @@ from coldset.read import UNREADABLE, constants_of
 from coldset.scan import plan_files
 from coldset.sql_text import (
     column_definition,
+    floats_of,
     is_scanned_alike,
     literal,
     local_path,
@@ -79,6 +81,7 @@ class ParquetScan:
         groups: What the engine reads.
         rest: What it does not.
         rows: How many rows are in `groups`, deletes applied.
+        with_nan: Ids of the columns that may hold NaN in some file.
     """
 
     key: ScanKey
@@ -86,6 +89,7 @@ class ParquetScan:
     groups: tuple[ScanGroup, ...] = field(repr=False)
     rest: tuple[ColdFile, ...] = field(repr=False)
     rows: int
+    with_nan: frozenset[int] = frozenset()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -109,7 +113,7 @@ class ParquetScan:
 
     def _group_sql(self, group: ScanGroup, columns: Sequence[str], deletes: str | None) -> str:
         constants = dict(group.constants)
-        by_name = {name: constants.get(field_id, f"c{field_id}") for field_id, name, _ in self.fields}
+        by_name = {name: constants.get(field_id, self._read(field_id)) for field_id, name, _ in self.fields}
         selected = ", ".join(f"{by_name.get(name, 'NULL')} AS {quoted(name)}" for name in columns)
         read = [definition for field_id, _, definition in self.fields if field_id not in constants]
         paths = ", ".join(text_literal(path) for path in group.paths)
@@ -123,6 +127,11 @@ class ParquetScan:
             )
         )
         return f"SELECT {selected} FROM {scan}{where}"
+
+    def _read(self, field_id: int) -> str:
+        # A footer's bounds leave NaN out, and the engine skips rows by them, though NaN is above all
+        # numbers to it. It takes no bounds through TRY, which of a column alone can hide no error.
+        return f"try(c{field_id})" if field_id in self.with_nan else f"c{field_id}"
 
 
 _scans: Final[Kept[ScanKey, ParquetScan]] = Kept(
@@ -151,7 +160,8 @@ def plan_parquet_scan(pinned: PinnedTable, io_properties: Mapping[str, str]) -> 
 
 
 def _plan(pinned: PinnedTable, key: ScanKey, io: FileIO) -> ParquetScan:
-    files = plan_files(pinned).files
+    planned = plan_files(pinned)
+    files = planned.files
     target = pinned.arrow_schema
     fields = tuple(zip(pinned.schema.fields, target.types, strict=True))
     definitions = [column_definition(each, kind) for each, kind in fields]
@@ -185,7 +195,13 @@ def _plan(pinned: PinnedTable, key: ScanKey, io: FileIO) -> ParquetScan:
         ),
         rest=tuple(rest),
         rows=sum(file.rows - len(gone) for files in members.values() for _, file, gone in files),
+        with_nan=frozenset(each.field_id for each, _ in fields if _may_hold_nan(each, planned.entries)),
     )
+
+
+def _may_hold_nan(column: NestedField, entries: Sequence[DataFile]) -> bool:
+    leaves = floats_of(column)
+    return any((entry.nan_value_counts or {}).get(leaf) != 0 for leaf in leaves for entry in entries)
 
 
 _Group = tuple[tuple[tuple[int, str], ...], bool]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pyarrow as pa
-from pyiceberg.types import ListType, MapType, NestedField, StructType
+from pyiceberg.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType
 
 from coldset.columns import FileColumn, with_id
 
@@ -108,6 +108,24 @@ def column_definition(field: NestedField, kind: pa.DataType) -> str | None:
         f"{field.field_id}: {{name: 'c{field.field_id}', type: {text_literal(name)}, default_value: "
         f"{default if default == 'NULL' else f'CAST({default} AS VARCHAR)'}}}"
     )
+
+
+def floats_of(field: NestedField) -> tuple[int, ...]:
+    """Return the ids of the floating-point numbers in a column, at every depth.
+
+    Raises:
+        Nothing of its own.
+    """
+    inner = field.field_type
+    if isinstance(inner, StructType):
+        parts = inner.fields
+    elif isinstance(inner, ListType):
+        parts = (inner.element_field,)
+    elif isinstance(inner, MapType):
+        parts = (inner.key_field, inner.value_field)
+    else:
+        return (field.field_id,) if isinstance(inner, FloatType | DoubleType) else ()
+    return tuple(each for part in parts for each in floats_of(part))
 
 
 def is_scanned_alike(field: NestedField, kind: pa.DataType, column: FileColumn) -> bool:

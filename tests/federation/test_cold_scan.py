@@ -158,3 +158,24 @@ def test_an_error_of_the_statement_itself_stays_one(tmp_path: Path) -> None:
 
     with pytest.raises(SqlError, match="Conversion"):
         table.ask("SELECT CAST(note AS BIGINT) FROM {t}")
+
+
+@pytest.mark.parametrize(
+    "condition", ["f > 5", "f = 'nan'", "isnan(f)", "NOT f < 6", "s.f > 5", "l[1] > 5", "m['k'] > 5"]
+)
+def test_a_number_that_is_none_is_found_although_no_footer_counts_it(tmp_path: Path, condition: str) -> None:
+    numbers = [1.0, float("nan"), None, -0.0]
+    schema = pa.schema(
+        [
+            ("f", pa.float64()),
+            ("s", pa.struct([("f", pa.float64())])),
+            ("l", pa.list_(pa.float32())),
+            ("m", pa.map_(pa.string(), pa.float64())),
+        ]
+    )
+    rows = [{"f": n, "s": {"f": n}, "l": [n], "m": [("k", n)]} for n in numbers]
+    table = Alone(tmp_path, schema)
+    table.catalog.load_table(table.name).append(pa.Table.from_pylist(rows, schema))
+
+    assert table.scan().rest == ()
+    assert table.ask(f"SELECT count(*) FROM {{t}} WHERE {condition}").values() == [[1]]
