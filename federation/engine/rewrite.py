@@ -99,7 +99,7 @@ class _Rewriter:
         path = [node.get(key, "") for key in ("catalog_name", "schema_name", "table_name")]
         written = ".".join(part for part in path if part)
         # A CTE's name is one word, whatever dots it is quoted with.
-        if not path[0] and not path[1] and written.lower() in ctes:
+        if not path[0] and not path[1] and _folded(written) in ctes:
             return
         if node.get("at_clause") is not None:
             raise StatementRefusedError(
@@ -158,6 +158,11 @@ class _Rewriter:
         return [name if _last(name) in clashing else name.rsplit(".", 1)[-1], *rest]
 
 
+def _folded(name: str) -> str:
+    # As the engine compares names: the Kelvin sign is no k to it, and what it finds no CTE for is a table.
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
+
+
 def _last(name: str) -> str:
     return name.lower().rsplit(".", 1)[-1]
 
@@ -172,7 +177,7 @@ def _scoped(tree: Any) -> Iterator[tuple[dict[str, Any], frozenset[str]]]:
         elif isinstance(node, dict):
             # A CTE is seen by those after it and by the body, and by itself if it is recursive.
             for entry in (node.get("cte_map") or {}).get("map", []):
-                name = frozenset({str(entry["key"]).lower()})
+                name = frozenset({_folded(str(entry["key"]))})
                 is_recursive = entry["value"]["query_node"]["type"] == "RECURSIVE_CTE_NODE"
                 pending.append((entry["value"], seen | name if is_recursive else seen))
                 seen |= name

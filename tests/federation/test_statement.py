@@ -111,6 +111,9 @@ NO_SUCH_TABLE = [
     "with sqlite_master as (select * from sqlite_master) select * from sqlite_master",
     'with "main.sqlite_master" as (select 1) select * from main.sqlite_master',
     'with "information_schema.tables" as (select 1) select * from information_schema.tables',
+    # a sign that Unicode has as the capital of k, and the engine has not
+    'with "duc\u212adb_tables" as (select 1) select * from duckdb_tables',
+    'with "/la\u212ae/1.parquet" as (select 1) select * from "/lake/1.parquet"',
 ]
 
 
