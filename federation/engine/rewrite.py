@@ -175,14 +175,19 @@ def _scoped(tree: Any) -> Iterator[tuple[dict[str, Any], frozenset[str]]]:
         if isinstance(node, list):
             pending.extend((item, seen) for item in node)
         elif isinstance(node, dict):
-            # A CTE is seen by those after it and by the body, and by itself if it is recursive.
+            # A CTE is seen by those after it and by the body.
             for entry in (node.get("cte_map") or {}).get("map", []):
-                name = frozenset({_folded(str(entry["key"]))})
-                is_recursive = entry["value"]["query_node"]["type"] == "RECURSIVE_CTE_NODE"
-                pending.append((entry["value"], seen | name if is_recursive else seen))
-                seen |= name
+                pending.append((entry["value"], seen))
+                seen |= {_folded(str(entry["key"]))}
             yield node, seen
-            pending.extend((value, seen) for key, value in node.items() if key != "cte_map")
+            # The second part of a recursive one sees itself; to the first, its name may be a table's.
+            is_recursive = node.get("type") == "RECURSIVE_CTE_NODE"
+            itself = {_folded(str(node["cte_name"]))} if is_recursive else frozenset()
+            pending.extend(
+                (value, seen | itself if key == "right" else seen)
+                for key, value in node.items()
+                if key != "cte_map"
+            )
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

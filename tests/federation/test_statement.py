@@ -111,6 +111,11 @@ NO_SUCH_TABLE = [
     "with sqlite_master as (select * from sqlite_master) select * from sqlite_master",
     'with "main.sqlite_master" as (select 1) select * from main.sqlite_master',
     'with "information_schema.tables" as (select 1) select * from information_schema.tables',
+    # nor does a recursive one make its name one in its first part
+    "with recursive sqlite_master(v) as (with x as (from sqlite_master) select 1 from x union all "
+    "select v from sqlite_master) select * from sqlite_master",
+    "with recursive sqlite_master(v) as ((select 1 union all from sqlite_master) union all "
+    "select v from sqlite_master) select * from sqlite_master",
     # a sign that Unicode has as the capital of k, and the engine has not
     'with "duc\u212adb_tables" as (select 1) select * from duckdb_tables',
     'with "/la\u212ae/1.parquet" as (select 1) select * from "/lake/1.parquet"',
