@@ -9,6 +9,7 @@ file's footer is asked, once. The text is made here and run elsewhere.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -46,8 +47,8 @@ _MOST_GROUPS: Final = 64
 _MOST_ROWS: Final = 2**31 - 1
 _MOST_BITS: Final = 64 * 1024 * 1024 * 8
 
-# Of a table, by its UUID, a snapshot and a schema.
-ScanKey = tuple[str, int, int]
+# Of a table, by its UUID, a snapshot and what the schema says: a restored table may give its ids again.
+ScanKey = tuple[str, int, str]
 DeletedRows = BitMap64
 
 Footer = tuple[tuple[FileColumn, ...], int]
@@ -151,7 +152,8 @@ def plan_parquet_scan(pinned: PinnedTable, io_properties: Mapping[str, str]) -> 
     """
     if pinned.snapshot is None:
         return None
-    key = (pinned.uuid, pinned.snapshot.snapshot_id, pinned.schema_id)
+    schema = hashlib.sha256(pinned.schema.model_dump_json().encode()).hexdigest()
+    key = (pinned.uuid, pinned.snapshot.snapshot_id, schema)
     found = _scans.get(key)
     if found is None:
         found = _plan(pinned, key, load_file_io(dict(io_properties), pinned.table.location()))

@@ -50,11 +50,13 @@ def open_cursor(scans: Sequence[ParquetScan] = ()) -> duckdb.DuckDBPyConnection:
     Raises:
         duckdb.Error: The instance could not be made (a mistake of ours).
     """
-    key = tuple(sorted(scan.key for scan in scans))
+    # One table may have two names.
+    different = {scan.key: scan for scan in scans}
+    key = tuple(sorted(different))
     with _lock:
         engine = _made.get(key)
         if engine is None:
-            engine = _open(scans)
+            engine = _open(tuple(different.values()))
             _made.put(key, engine)
         return engine.cursor()
 

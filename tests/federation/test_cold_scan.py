@@ -5,7 +5,9 @@ What is gone before an answer is there is looked for once more, at a fresh cut.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,11 @@ from pyiceberg.catalog import Catalog
 import federation.engine.query as query
 from coldset import pin, plan_parquet_scan
 from coldset.errors import ColdReadError
+from coldset.parquet_scan import DeletedRows
+from coldset.sql_text import quoted
 from federation.definition import merge_options
 from federation.engine import Answer, run_query
-from federation.engine.instance import open_cursor
+from federation.engine.instance import deletes_of, open_cursor
 from federation.errors import SqlError
 from tests.builders import unique
 from tests.coldset.tables import catalog_properties, make_catalog
@@ -45,6 +49,13 @@ class Alone:
         properties = {f"catalog.{key}": value for key, value in catalog_properties(self.directory).items()}
         options = merge_options(self.name, {"read": "cold", "catalog.name": "cold", **properties}, {})
         return run_query(statement.format(t=self.name), {self.name: options})
+
+    def copied(self) -> Alone:
+        """The same table under another name, as after a restore: it goes on by itself."""
+        other = copy.copy(self)
+        other.name = f"lake.{unique('t')}"
+        self.catalog.register_table(other.name, self.catalog.load_table(self.name).metadata_location)
+        return other
 
     def scan(self) -> Any:
         return plan_parquet_scan(pin(self.catalog, self.name), {})
@@ -179,3 +190,27 @@ def test_a_number_that_is_none_is_found_although_no_footer_counts_it(tmp_path: P
 
     assert table.scan().rest == ()
     assert table.ask(f"SELECT count(*) FROM {{t}} WHERE {condition}").values() == [[1]]
+
+
+def test_a_copy_of_a_table_has_its_own_schema_under_the_same_id(tmp_path: Path) -> None:
+    table = Alone(tmp_path)
+    table.append(1)
+    other = table.copied()
+    for each, name in ((table, "here"), (other, "there")):
+        with each.catalog.load_table(each.name).update_schema() as update:
+            update.rename_column("note", name)
+
+    assert table.ask("SELECT here FROM {t}").values() == [["n1"]]
+    assert other.ask("SELECT there FROM {t}").values() == [["n1"]]
+
+
+def test_a_table_under_two_names_is_one_for_the_engine(tmp_path: Path) -> None:
+    table = Alone(tmp_path)
+    table.append(1, 2)
+    scan = table.scan()
+    first = replace(scan, groups=tuple(replace(g, deleted=(DeletedRows([0]),)) for g in scan.groups))
+
+    cursor = open_cursor([first, first])
+
+    [deletes] = deletes_of(first).values()
+    assert cursor.sql(f"SELECT len(bits) FROM {quoted(deletes)}").fetchall() == [(1,)]
