@@ -74,8 +74,10 @@ class Keeper:
             self._starts[chore.folder] = chore.start
             self._pending[chore.folder] = chore
             if not self._is_running:
-                self._is_running = True
-                threading.Thread(target=self._run, name="hot-store", daemon=True).start()
+                # A process waits for it at its end: a thread that is still in Arrow then would abort it.
+                with contextlib.suppress(RuntimeError):  # too late for a new thread
+                    threading.Thread(target=self._run, name="hot-store", daemon=False).start()
+                    self._is_running = True
 
     def settle(self, within_s: float = 60.0) -> bool:
         """Wait until there is nothing to do; return whether that came about.
