@@ -72,11 +72,7 @@ class Gateway:
             StackError: It ended or was late; the message ends with the tail of its log.
         """
         process = run_python(["-m", "kafkaiceberg", "serve"], folder, "gateway")
-        try:
-            process.wait_for(r"^serving at \S+$", START_DEADLINE_S)
-        except BaseException:
-            process.kill()
-            raise
+        process.await_start(r"^serving at \S+$", START_DEADLINE_S)
         line = next(x for x in process.log_text().splitlines() if x.startswith("serving at "))
         return cls(process, line.removeprefix("serving at "))
 

@@ -97,11 +97,7 @@ class KafkaNode(Stoppable):
             StackError: The node ended or was late; the message ends with the tail of its log.
         """
         assert self._process is not None
-        try:
-            self._process.wait_for(is_ready, deadline_s)
-        except BaseException:
-            self._process.kill()
-            raise
+        self._process.await_start(is_ready, deadline_s)
 
     def stop(self) -> None:
         """Shut down in order; by force after 20 s. A stopped node stays stopped."""

@@ -80,11 +80,7 @@ class ObjectStore(Stoppable):
             cwd=directory,
         )  # fmt: skip
         started = cls(process, port, folder)
-        try:
-            process.wait_for(started.answers, deadline_s)
-        except BaseException:
-            process.kill()
-            raise
+        process.await_start(started.answers, deadline_s)
         return started
 
     @property

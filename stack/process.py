@@ -164,6 +164,22 @@ class ManagedProcess(Stoppable):
                 )
             time.sleep(POLL_S)
 
+    def await_start(self, condition: str | re.Pattern[str] | Callable[[], bool], deadline_s: float) -> None:
+        """Wait until the program is as wanted; it is killed if that does not come about.
+
+        Args:
+            condition: As for `wait_for`.
+            deadline_s: How long to wait.
+
+        Raises:
+            StackError: The program ended first, or was late.
+        """
+        try:
+            self.wait_for(condition, deadline_s)
+        except BaseException:
+            self.kill()
+            raise
+
     def log_text(self) -> str:
         """Return what this program has logged since it was started."""
         with self.log_path.open("rb") as log:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import shutil
 import tarfile
 import tempfile
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Final, Self
 
@@ -19,6 +17,7 @@ from stack.java import ROOT, java_executable
 from stack.ports import HOST, free_port
 from stack.process import ManagedProcess
 from stack.stoppable import Stoppable
+from stack.waiting import is_answered
 
 START_DEADLINE_S: Final = 120.0
 _FOLDER: Final = ROOT / "build" / "jars" / "registry"
@@ -52,20 +51,12 @@ class SchemaRegistryServer(Stoppable):
             cwd=directory,
         )
         started = cls(process, port)
-        try:
-            process.wait_for(started.answers, deadline_s)
-        except BaseException:
-            process.kill()
-            raise
+        process.await_start(started.answers, deadline_s)
         return started
 
     def answers(self) -> bool:
         """Whether the registry lists its subjects."""
-        try:
-            with urllib.request.urlopen(f"{self.url}/subjects", timeout=5) as answer:  # noqa: S310
-                return bool(answer.status == 200)
-        except (OSError, urllib.error.URLError):
-            return False
+        return is_answered(f"{self.url}/subjects")
 
     def stop(self) -> None:
         """Stop the registry, and with it all it knew."""

@@ -6,8 +6,6 @@ one, behind the proxy of `stack.catalog_proxy`. It must not know tables or commi
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Final, Self
 
@@ -16,6 +14,7 @@ from stack.objects import ObjectStore
 from stack.ports import HOST, free_port
 from stack.process import ManagedProcess
 from stack.stoppable import Stoppable
+from stack.waiting import is_answered
 
 START_DEADLINE_S: Final = 60.0
 
@@ -73,20 +72,12 @@ class RestCatalog(Stoppable):
             cwd=directory,
         )  # fmt: skip
         started = cls(process, port)
-        try:
-            process.wait_for(started.answers, deadline_s)
-        except BaseException:
-            process.kill()
-            raise
+        process.await_start(started.answers, deadline_s)
         return started
 
     def answers(self) -> bool:
         """Whether the server tells clients its configuration."""
-        try:
-            with urllib.request.urlopen(f"{self.uri}/v1/config", timeout=5) as answer:  # noqa: S310
-                return bool(answer.status == 200)
-        except (OSError, urllib.error.URLError):
-            return False
+        return is_answered(f"{self.uri}/v1/config")
 
     def stop(self) -> None:
         """Stop the server."""

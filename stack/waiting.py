@@ -6,6 +6,8 @@ Nothing here sleeps for a fixed time and hopes. It must not know what is waited 
 from __future__ import annotations
 
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from typing import Final
 
@@ -32,3 +34,12 @@ def wait_until(is_met: Callable[[], bool], what: str, deadline_s: float = DEADLI
         if time.monotonic() > until:
             raise StackError(f"waited {deadline_s:g} s in vain for {what}") from cause
         time.sleep(POLL_S)
+
+
+def is_answered(url: str) -> bool:
+    """Return whether a server answers a question with success, within seconds."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError):
+        return False
