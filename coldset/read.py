@@ -1,8 +1,8 @@
 """Read planned files into Arrow batches of exactly the schema that was asked for.
 
 Columns are resolved by id, deletes applied by position and by key, and what a
-file lacks is its partition's value, its default or null. One file is in memory
-at a time. No planning happens here.
+file lacks is its partition's value, its default or null. One file is open at a
+time. No planning happens here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pyiceberg.types import NestedField
 from pyroaring import BitMap64
 
 from coldset.errors import ColdReadError, UnsupportedTableError
-from coldset.files import ColdFile
+from coldset.files import ColdFile, DeleteFile
+from coldset.kept import Kept
 from coldset.keys import DeletedKeys, deleted_keys
 from coldset.opened import OpenFile, open_file
 from coldset.positions import deleted_positions
@@ -50,9 +51,11 @@ def read_cold(
     wanted = pa.schema([target.field(name) for name in columns])
     fields = [task.schema.find_field(name) for name in columns]
     io = load_file_io(dict(io_properties), task.metadata.location)
+    # Files usually share their deletes by value, and making these ready costs more than reading a file.
+    ready = Kept[tuple[DeleteFile, ...], list[DeletedKeys]](1)
     for file in task.files:
         try:
-            yield from _FileReader(task, file, io).read(fields, wanted)
+            yield from _FileReader(task, file, io, ready).read(fields, wanted)
         except UnsupportedTableError:
             raise
         except UNREADABLE as exc:
@@ -69,12 +72,23 @@ def read_cold(
 class _FileReader:
     """One data file, and what hides rows of it."""
 
-    def __init__(self, task: ColdTask, file: ColdFile, io: FileIO) -> None:
+    def __init__(
+        self,
+        task: ColdTask,
+        file: ColdFile,
+        io: FileIO,
+        ready: Kept[tuple[DeleteFile, ...], list[DeletedKeys]],
+    ) -> None:
         self._task = task
         self._file = file
         self._io = io
         self._deleted: BitMap64 = deleted_positions(file.path, file.deletes, io)
-        self._keys: list[DeletedKeys] = deleted_keys(file.deletes, task.metadata, io)
+        by_value = tuple(delete for delete in file.deletes if delete.keys)
+        keys = ready.get(by_value)
+        if keys is None:
+            keys = deleted_keys(by_value, task.metadata, io)
+            ready.put(by_value, keys)
+        self._keys = keys
 
     def read(self, fields: Sequence[NestedField], wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
         file = self._file

@@ -149,8 +149,9 @@ def _entries(pinned: PinnedTable, manifest: ManifestFile) -> list[ManifestEntry]
     found = entries_of(manifest, pinned.table.io, discard_deleted=True)
     counts = (manifest.added_files_count, manifest.existing_files_count)
     # An Avro file that was cut off between two blocks reads as a shorter one.
-    if None not in counts and len(found) != sum(count or 0 for count in counts):
-        raise _cut_short(pinned, manifest.manifest_path, len(found), sum(count or 0 for count in counts))
+    written = sum(count or 0 for count in counts)
+    if None not in counts and len(found) != written:
+        raise _cut_short(pinned, manifest.manifest_path, len(found), written)
     return found
 
 

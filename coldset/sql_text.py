@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyiceberg.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType
 
-from coldset.columns import FileColumn, with_id
+from coldset.columns import FileColumn
 
 _NAMES: Final[tuple[tuple[pa.DataType, str], ...]] = (
     (pa.bool_(), "BOOLEAN"),
@@ -176,7 +176,7 @@ def _made(text: Callable[..., str], *kinds: pa.DataType) -> str | None:
 
 def _is_part_alike(field: NestedField, kind: pa.DataType, column: FileColumn) -> bool:
     # Inside of another the engine goes by name and place, so nothing may have changed at all.
-    if column.field_id != field.field_id or with_id([column], field.field_id) is None:
+    if column.field_id != field.field_id:
         return False
     if field.field_type.is_primitive:
         return bool(column.arrow.equals(kind))

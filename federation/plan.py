@@ -98,7 +98,8 @@ def plan_hot(
             what a record does not tell, or the format cannot fill the table's columns.
     """
     cut, definition = taken.cut, taken.definition
-    layout = layout_of(taken.pinned.arrow_schema, definition)
+    whole = taken.pinned.arrow_schema
+    layout = layout_of(whole, definition)
     limit = definition.max_hot_records
     if limit is not None and cut.hot_span > limit:
         raise HotBudgetError(
@@ -117,8 +118,9 @@ def plan_hot(
     for field in schema if part is Part.ROWS else ():
         if field.name in columns:
             check_source(field.name, columns[field.name], field.type)
-    require_columns(definition.record_format, taken.pinned.arrow_schema, columns)
-    groups = [(part,) for r in ranges for part in divide(r, definition.max_records_per_split)]
+    require_columns(definition.record_format, whole, columns)
+    times = times_ms(columns, bounds, whole)
+    groups = [(piece,) for r in ranges for piece in divide(r, definition.max_records_per_split)]
     return tuple(
         HotSplit(
             table=cut.table,
@@ -126,13 +128,13 @@ def plan_hot(
             topic_id=cut.topic_id,
             isolation=cut.isolation,
             ranges=group,
-            times_ms=times_ms(columns, bounds, taken.pinned.arrow_schema),
+            times_ms=times,
             leader_epoch=epochs,
             record_format=definition.record_format,
             kafka_columns=columns,
             part=part,
             schema=schema,
-            whole=taken.pinned.arrow_schema,
+            whole=whole,
             kafka_properties=definition.kafka_properties,
             read_timeout_ms=definition.read_timeout_ms,
             no_progress_timeout_ms=definition.no_progress_timeout_ms,
@@ -163,8 +165,7 @@ def plan_cold_splits(
     schema = answer_schema(taken, columns)
     held = set(taken.pinned.arrow_schema.names)
     read = tuple(name for name in columns if name in held)
-    only = {} if files is None else {"files": files}
-    tasks = plan_cold(taken.pinned, split_bytes=taken.definition.split_bytes, **only)
+    tasks = plan_cold(taken.pinned, split_bytes=taken.definition.split_bytes, files=files)
     catalog = (taken.definition.catalog_name, taken.definition.catalog_properties)
     return tuple(ColdSplit(task, read, schema, *catalog) for task in tasks)
 

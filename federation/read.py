@@ -60,10 +60,15 @@ def _read_cold(split: ColdSplit, guard: Guard) -> Iterator[pa.RecordBatch]:
     storage = storage_of(split.catalog_name, resolve(split.catalog_properties), split.task.identifier)
     for batch in read_cold(split.task, split.columns, storage):
         guard()
-        yield batch if batch.schema.equals(split.schema) else _widened(batch, split.schema)
+        yield batch if batch.schema.equals(split.schema) else widen(batch, split.schema)
 
 
-def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def widen(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batch with all columns of the schema, those it lacks being null.
+
+    Raises:
+        Nothing of its own.
+    """
     present = set(batch.schema.names)
     arrays = [
         batch.column(field.name) if field.name in present else pa.nulls(batch.num_rows, field.type)

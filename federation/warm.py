@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from federation.meter import HotMeter
 from federation.plan import answer_schema, plan_hot
 from federation.read import Guard, read_split
 from federation.take import take_cut
 
 
-def warm_table(options: Mapping[str, str], guard: Guard) -> HotMeter:
-    """Bring the store up to the end of a table's topic, and return what that took.
+def warm_table(options: Mapping[str, str], guard: Guard) -> None:
+    """Bring the store up to the end of a table's topic.
 
     Args:
         options: From `merge_options`.
@@ -24,8 +23,7 @@ def warm_table(options: Mapping[str, str], guard: Guard) -> HotMeter:
     Raises:
         CutError, HotsetError, ColdsetError, OptionError: No exact cut could be taken or read.
     """
-    taken, meter = take_cut(options), HotMeter()
+    taken = take_cut(options)
     for split in plan_hot(taken, answer_schema(taken), spread=False):
-        for _ in read_split(split, meter, guard=guard, may_be_encoded=True):
+        for _ in read_split(split, guard=guard, may_be_encoded=True):
             pass
-    return meter

@@ -56,7 +56,7 @@ class GatewaySettings:
     threads: int
     token: str | None = field(repr=False)
     limits: Limits
-    warm_every_ms: int = 250
+    warm_every_ms: int
 
     @property
     def is_loopback(self) -> bool:

@@ -64,7 +64,7 @@ def require_beginning(
 def _has_other_rows(pinned: PinnedTable, mark: str) -> bool:
     assert pinned.snapshot is not None
     ancestry = Ancestry(pinned.table, pinned.snapshot)
-    unmarked = [
-        snapshot for snapshot in ancestry if adds_rows(snapshot) and summary_value(snapshot, mark) is None
-    ]
-    return bool(unmarked) or ancestry.is_cut
+    return (
+        any(adds_rows(snapshot) and summary_value(snapshot, mark) is None for snapshot in ancestry)
+        or ancestry.is_cut
+    )

@@ -36,7 +36,8 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
     Args:
         pinned: The loaded table and snapshot.
         definition: Settled options; `checkpoints` are the locations, one per query that writes to the table.
-        client: The cluster, asked only if a part of the table's history is gone.
+        client: The cluster, asked only if a part of the table's history is gone, or a query
+            began above offset 0.
 
     Raises:
         BoundaryUnknownError: A query has no checkpoint here, a checkpoint no

@@ -80,19 +80,15 @@ def _bounds_of(condition: str) -> dict[str, Bounds]:
 
 def _parts(condition: str) -> list[str]:
     """Return what a condition joins by AND at its top, each without its brackets."""
-    whole = condition[1:-1] if _is_bracketed(condition) else condition
+    whole = _bare(condition)
     parts: list[str] = []
-    depth, begin, is_text = 0, 0, False
-    for at, character in enumerate(whole):
-        if character == "'":
-            is_text = not is_text
-        elif not is_text:
-            depth += (character == "(") - (character == ")")
-            if depth == 0 and whole.startswith(" AND ", at):
-                parts.append(_bare(whole[begin:at]))
-                begin = at + len(" AND ")
-            elif depth == 0 and whole.startswith(" OR ", at):
-                return []
+    begin = 0
+    for at, depth in _depths(whole):
+        if depth == 0 and whole.startswith(" AND ", at):
+            parts.append(_bare(whole[begin:at]))
+            begin = at + len(" AND ")
+        elif depth == 0 and whole.startswith(" OR ", at):
+            return []
     return [*parts, _bare(whole[begin:])]
 
 
@@ -111,14 +107,16 @@ def _bare(part: str) -> str:
 
 def _is_bracketed(text: str) -> bool:
     """Whether the first bracket is closed by the last one."""
-    if not text.startswith("("):
-        return False
+    closed = next((at for at, depth in _depths(text) if depth == 0), -1)
+    return text.startswith("(") and closed == len(text) - 1
+
+
+def _depths(text: str) -> Iterator[tuple[int, int]]:
+    """Yield each place that is not in quotes, and how many brackets are open behind it."""
     depth, is_text = 0, False
     for at, character in enumerate(text):
         if character == "'":
             is_text = not is_text
         elif not is_text:
             depth += (character == "(") - (character == ")")
-            if depth == 0:
-                return at == len(text) - 1
-    return False
+            yield at, depth

@@ -14,6 +14,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
+from coldset.sql_text import quoted
 from federation.engine.bounds import choose_bounds
 from federation.engine.clock import StatementClock
 from federation.engine.columns import choose_columns
@@ -99,11 +100,11 @@ class Execution:
         cold, hot = f"{name} (cold)", f"{name} (hot)"
         self._cursor.register(cold, streams.cold())
         self._cursor.register(hot, streams.hot())
-        parts = [f"SELECT * FROM {quote(cold)}", f"SELECT * FROM {quote(hot)}"]
+        parts = [f"SELECT * FROM {quoted(cold)}", f"SELECT * FROM {quoted(hot)}"]
         if streams.scan is not None:
             scanned = streams.scan.sql(streams.schema.names, deletes_of(streams.scan))
             parts = [scanned, *(parts if streams.scan.rest else parts[1:])]
-        self._cursor.execute(f"CREATE TEMP VIEW {quote(name)} AS {' UNION ALL '.join(parts)}")
+        self._cursor.execute(f"CREATE TEMP VIEW {quoted(name)} AS {' UNION ALL '.join(parts)}")
 
     def _choose_columns(self) -> None:
         # The plan of this very statement tells which columns its scans look at.
@@ -111,8 +112,9 @@ class Execution:
         tables = list(self._streams.values())
         letters = [LETTERS.names for streams in tables if Part.DEAD_LETTERS in streams.parts]
         chosen = choose_columns(row[1], [*(streams.schema.names for streams in tables), *letters])
+        is_scanned = "READ_PARQUET" in row[1]
         for streams, columns in zip(tables, chosen[: len(tables)], strict=True):
-            if "READ_PARQUET" in row[1]:
+            if is_scanned:
                 streams.scanned()
             # Rows without any column cannot be counted, so one is always read.
             streams.columns = columns or streams.columns[:1]
@@ -163,15 +165,6 @@ class Execution:
         if isinstance(exc, duckdb.InternalException | duckdb.FatalException | duckdb.IOException):
             return EngineError(f"the engine failed: {exc}")
         return SqlError(f"the statement failed: {exc}")
-
-
-def quote(name: str) -> str:
-    """Return an SQL identifier for a name.
-
-    Raises:
-        Nothing of its own.
-    """
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _require_shown_exactly(relation: duckdb.DuckDBPyRelation) -> None:

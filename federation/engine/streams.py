@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from coldset import ParquetScan
 from federation.meter import HotMeter
 from federation.parts import Part
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
-from federation.read import Guard, read_split
+from federation.read import Guard, read_split, widen
 from federation.receipt import TableReceipt, build_receipt
 from federation.take import TakenCut
 from federation.within import Bounds
@@ -41,7 +41,7 @@ class TableStreams:
     ) -> None:
         self.taken = taken
         self.parts = frozenset(parts)
-        for part in self.parts:
+        for part in self.parts - {Part.ROWS}:
             answer_schema(taken, part=part)
         found = answer_schema(taken)
         # Nullable, because a column that the plan does not look at is null, even a required one.
@@ -184,17 +184,3 @@ class _Keeping:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and self._streams.failure is None:
             self._streams.failure = error
-
-
-def widen(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the batch with all columns of the schema, those it lacks being null.
-
-    Raises:
-        Nothing of its own.
-    """
-    present = set(batch.schema.names)
-    arrays: Sequence[pa.Array] = [
-        batch.column(field.name) if field.name in present else pa.nulls(batch.num_rows, field.type)
-        for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -58,7 +58,7 @@ class Edges:
         """Instead of pyiceberg's catalogs."""
         return Catalog(self, name)
 
-    def plan_cold(self, pinned: Any, *, split_bytes: int) -> tuple[Any, ...]:
+    def plan_cold(self, pinned: Any, *, split_bytes: int, files: None = None) -> tuple[Any, ...]:
         """Instead of reading manifests."""
         if pinned.snapshot is None:
             return ()
