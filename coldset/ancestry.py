@@ -120,7 +120,7 @@ class Ancestry:
             recorded = metadata.snapshot_by_id(child.snapshot_id)
             if recorded is None:
                 continue
-            if recorded.parent_snapshot_id is None and metadata.last_updated_ms != child.timestamp_ms:
+            if recorded.parent_snapshot_id is None and not _is_own_commit(metadata, recorded):
                 return None  # A first snapshot, or one whose parent was expired by then.
             return metadata, recorded
         return None
@@ -167,6 +167,19 @@ def _is_first(metadata: TableMetadata, snapshot: Snapshot) -> bool:
         or snapshot.parent_snapshot_id is not None
     ):
         return False
+    return _holds_only_its_own(snapshot)
+
+
+def _is_own_commit(metadata: TableMetadata, snapshot: Snapshot) -> bool:
+    # The commit that brings a snapshot has its time, or a later one if it changed more than that, as
+    # CREATE OR REPLACE TABLE does. The file before is older, since it knows nothing of the snapshot.
+    if metadata.last_updated_ms == snapshot.timestamp_ms:
+        return True
+    before = metadata.metadata_log[-1].timestamp_ms if metadata.metadata_log else None
+    return before is not None and before < snapshot.timestamp_ms and _holds_only_its_own(snapshot)
+
+
+def _holds_only_its_own(snapshot: Snapshot) -> bool:
     total = summary_value(snapshot, "total-records")
     return total is None or total == (summary_value(snapshot, "added-records") or "0")
 
