@@ -201,3 +201,15 @@ def _check_uri(uri: str) -> None:
                 "configuration file",
                 property="uri",
             )
+
+
+def seconds_of(properties: Mapping[str, Any], name: str, default_ms: int) -> float:
+    """Return a time that a property gives in milliseconds.
+
+    Raises:
+        ValueError: It is no number above 0.
+    """
+    text = str(properties.get(name, default_ms))
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError(f"catalog.{name} must be a number of milliseconds above 0")
+    return int(text) / 1000

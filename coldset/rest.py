@@ -18,7 +18,7 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
 from coldset.kept import Kept
-from coldset.properties import from_server, of_storage
+from coldset.properties import from_server, of_storage, seconds_of
 
 _CONNECT: Final = ("rest.client.connection-timeout-ms", 10_000)
 _ANSWER: Final = ("rest.client.socket-timeout-ms", 30_000)
@@ -39,7 +39,7 @@ class TimedRestCatalog(RestCatalog):
 
     def _create_session(self) -> Any:
         session = super()._create_session()
-        timeout = (self._seconds(*_CONNECT), self._seconds(*_ANSWER))
+        timeout = (seconds_of(self.properties, *_CONNECT), seconds_of(self.properties, *_ANSWER))
         session.request = functools.partial(session.request, timeout=timeout)  # type: ignore[method-assign]
         return session
 
@@ -80,9 +80,3 @@ class TimedRestCatalog(RestCatalog):
         ends = [found[1].get(name, "") for name in _ENDS]
         is_over = any(end.isdecimal() and int(end) < soon_ms for end in ends)
         return None if is_over or time.monotonic() - found[0] > _KEPT_S else dict(found[1])
-
-    def _seconds(self, name: str, default_ms: int) -> float:
-        text = str(self.properties.get(name, default_ms))
-        if not text.isdecimal() or int(text) == 0:
-            raise ValueError(f"catalog.{name} must be a number of milliseconds above 0")
-        return int(text) / 1000

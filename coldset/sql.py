@@ -24,6 +24,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 
 from coldset.errors import CatalogConfigError, CatalogUnavailableError
 from coldset.metadata import read_metadata
+from coldset.properties import seconds_of
 
 _CONNECT: Final = ("sql.connect-timeout-ms", 10_000)
 _TRANSACTION: Final = ("sql.transaction-timeout-ms", 30_000)
@@ -40,10 +41,10 @@ class TimedSqlCatalog(SqlCatalog):
     """Raises once a database server is silent for too long; a SQLite file has no server."""
 
     def __init__(self, name: str, **properties: str) -> None:
-        self._transaction_s = _seconds(properties, *_TRANSACTION)
+        self._transaction_s = seconds_of(properties, *_TRANSACTION)
         uri = make_url(str(properties["uri"]))
         if uri.get_backend_name() == "postgresql":
-            limit_s = max(2, round(_seconds(properties, *_CONNECT)))  # libpq takes no less than 2
+            limit_s = max(2, round(seconds_of(properties, *_CONNECT)))  # libpq takes no less than 2
             query = {"connect_timeout": str(limit_s), **uri.query}
             address = uri.set(query=query).render_as_string(hide_password=False)
             # The pool's own ping would wait without end.
@@ -128,10 +129,3 @@ def _unwatch(_connection: object, record: Any) -> None:
     watch = record.info.pop(_WATCH, None)
     if watch is not None:
         watch.end()
-
-
-def _seconds(properties: dict[str, str], name: str, default_ms: int) -> float:
-    text = str(properties.get(name, default_ms))
-    if not text.isdecimal() or int(text) == 0:
-        raise ValueError(f"catalog.{name} must be a number of milliseconds above 0")
-    return int(text) / 1000

@@ -11,12 +11,12 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from coldset import ColdFile, ParquetScan, plan_cold, plan_parquet_scan, storage_of
+from coldset import ColdFile, ParquetScan, plan_cold, plan_parquet_scan
 from federation.boundary.layouts import layout_of
 from federation.errors import HotBudgetError, OptionError
 from federation.parts import Part
-from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit
+from federation.storage import storage_for
 from federation.take import TakenCut
 from federation.within import Bounds, narrow, times_ms
 from hotset.decode import LETTERS, MARKS, BadRecords, require_columns
@@ -180,8 +180,8 @@ def plan_scan(taken: TakenCut) -> ParquetScan | None:
     """
     if taken.pinned.snapshot is None:
         return None
-    catalog = (taken.definition.catalog_name, resolve(taken.definition.catalog_properties))
-    storage = storage_of(*catalog, taken.cut.table)
+    catalog = (taken.definition.catalog_name, taken.definition.catalog_properties)
+    storage = storage_for(*catalog, taken.cut.table)
     # Whoever brings code of his own to open files wants them opened by it.
     return None if "py-io-impl" in storage else plan_parquet_scan(taken.pinned, storage)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coldset import read_cold, storage_of
+from coldset import read_cold
 from federation.errors import HotBudgetError
 from federation.meter import HotMeter
 from federation.options import under
@@ -20,6 +20,7 @@ from federation.parts import Part
 from federation.passthrough import REGISTRY
 from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit, Split
+from federation.storage import storage_for
 from federation.within import Bounds
 from hotset import Deadline, DrainLimits, KafkaClient, connect, drain, require_topic_id
 from hotset.decode import DecodedRows, RecordFormat, RowDecoder
@@ -57,7 +58,7 @@ def read_split(
 
 
 def _read_cold(split: ColdSplit, guard: Guard) -> Iterator[pa.RecordBatch]:
-    storage = storage_of(split.catalog_name, resolve(split.catalog_properties), split.task.identifier)
+    storage = storage_for(split.catalog_name, split.catalog_properties, split.task.identifier)
     for batch in read_cold(split.task, split.columns, storage):
         guard()
         yield batch if batch.schema.equals(split.schema) else widen(batch, split.schema)

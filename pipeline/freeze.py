@@ -22,21 +22,23 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from coldset import (
+    ColdsetError,
     PinnedTable,
     commit_append,
     delete_files,
     open_catalog,
-    storage_of,
     write_files,
 )
 from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_boundary
 from federation.cut import Cut
+from federation.errors import OptionError
 from federation.meter import NAMED, HotMeter
 from federation.options import value_of
 from federation.plan import answer_schema, plan_hot
 from federation.read import read_split
 from federation.secrets import resolve
 from federation.splits import HotSplit
+from federation.storage import storage_for
 from federation.take import TakenCut, take_cut
 from hotset import connect
 from hotset.decode import BadRecord, BadRecords
@@ -168,7 +170,7 @@ def stage(spark: SparkSession, taken: TakenCut) -> Staged:
     if not splits:
         return Staged(taken, (), 0)
     metadata = taken.pinned.layout
-    write = partial(_write_split, metadata, partial(_storage, taken.cut.table, *_catalog_of(taken)))
+    write = partial(_write_split, metadata, partial(storage_for, *_catalog_of(taken)))
     outcomes = spark.sparkContext.parallelize(splits, len(splits)).flatMap(write).collect()
     files = tuple(found for found in outcomes if not isinstance(found, Exception | HotMeter))
     bad = _left_out([found for found in outcomes if isinstance(found, HotMeter)])
@@ -254,13 +256,8 @@ def require_boundary(taken: TakenCut, pinned: PinnedTable) -> None:
         )
 
 
-def _catalog_of(taken: TakenCut) -> tuple[str, Mapping[str, str]]:
-    return taken.definition.catalog_name, taken.definition.catalog_properties
-
-
-def _storage(table: str, catalog_name: str, catalog_properties: Mapping[str, str]) -> dict[str, str]:
-    # Only where files are written: what a catalog lends is a secret.
-    return storage_of(catalog_name, resolve(catalog_properties), table)
+def _catalog_of(taken: TakenCut) -> tuple[str, Mapping[str, str], str]:
+    return taken.definition.catalog_name, taken.definition.catalog_properties, taken.cut.table
 
 
 def _write_split(metadata: Any, storage: Callable[[], dict[str, str]], split: HotSplit) -> Iterator[Any]:
@@ -284,8 +281,9 @@ def _left_out(meters: Sequence[HotMeter]) -> LeftOut:
 
 
 def _delete(taken: TakenCut, files: tuple[Any, ...]) -> None:
-    storage = _storage(taken.cut.table, *_catalog_of(taken))
-    with contextlib.suppress(OSError):  # what cannot be deleted is an orphan, not an error
+    # What cannot be deleted is an orphan, and must not hide why it is deleted.
+    with contextlib.suppress(OSError, ColdsetError, OptionError):
+        storage = storage_for(*_catalog_of(taken))
         delete_files(taken.pinned.layout, (file.file_path for file in files), storage)
 
 

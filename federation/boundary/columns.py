@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from coldset import Kept, PinnedTable, column_id, held_files, storage_of
+from coldset import Kept, PinnedTable, column_id, held_files
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.held import Columns, Held, find_held
 from federation.boundary.history import Past, find_past
@@ -25,7 +25,7 @@ from federation.boundary.layouts import KafkaLayout, layout_of
 from federation.boundary.spans import EMPTY, Spans, union
 from federation.definition import TableDefinition
 from federation.errors import OptionError
-from federation.secrets import resolve
+from federation.storage import storage_for
 from hotset import Deadline, KafkaClient, OffsetRange, read_log_bounds
 
 _UNSEEN: Final = "a topic that was deleted and made anew would not be noticed"
@@ -167,7 +167,7 @@ def _read_evidence(pinned: PinnedTable, layout: KafkaLayout, definition: TableDe
 
 
 def _storage(pinned: PinnedTable, definition: TableDefinition) -> dict[str, str]:
-    return storage_of(definition.catalog_name, resolve(definition.catalog_properties), pinned.identifier)
+    return storage_for(definition.catalog_name, definition.catalog_properties, pinned.identifier)
 
 
 def _together(held: Held, past: Past) -> dict[int, Spans]:

@@ -20,7 +20,6 @@ from coldset import (
     leaf_of,
     plan_cold,
     read_cold,
-    storage_of,
     walk_parents,
 )
 from coldset.errors import UnsupportedTableError
@@ -34,7 +33,7 @@ from federation.definition import TableDefinition
 from federation.doctor.facts import Ancestor, History, Missing, Positions
 from federation.doctor.overlap import overlap, repeated
 from federation.errors import OptionError
-from federation.secrets import resolve
+from federation.storage import storage_for
 
 # Ranges of one partition that are gathered before they are joined, and of all that are kept.
 _JOINED_AT: Final = 1 << 18
@@ -130,9 +129,7 @@ def gather_positions(pinned: PinnedTable, definition: TableDefinition) -> Positi
 def _read(pinned: PinnedTable, definition: TableDefinition, layout: KafkaLayout) -> Iterator[pa.RecordBatch]:
     fields = [field for field in ("partition", "offset", "topic") if field in layout.paths]
     names = list(dict.fromkeys(layout.paths[field][0] for field in fields))
-    properties = storage_of(
-        definition.catalog_name, resolve(definition.catalog_properties), pinned.identifier
-    )
+    properties = storage_for(definition.catalog_name, definition.catalog_properties, pinned.identifier)
     for task in plan_cold(pinned, split_bytes=definition.split_bytes):
         for found in read_cold(task, tuple(names), properties):
             arrays = [leaf_of(found, layout.paths[field]) for field in fields]

@@ -6,6 +6,7 @@ tables of different kinds, and what it refuses.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,9 +20,11 @@ from pyiceberg.transforms import (
     TruncateTransform,
 )
 
+from federation.take import take_cut
 from hotset.errors import DecodeError
 from pipeline import freeze_once
 from pipeline.errors import FreezeOptionError
+from pipeline.freeze import stage
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
 
@@ -112,6 +115,22 @@ def test_a_bad_record_ends_the_freeze_and_leaves_nothing(spark: SparkSession, la
     assert (caught.value.details["partition"], caught.value.details["offset"]) == (1, 2)
     assert made.load().snapshots() == []
     assert list(made.directory.rglob("*.parquet")) == []
+
+
+def test_what_ended_a_freeze_is_told_even_if_its_files_cannot_be_deleted(
+    spark: SparkSession, lake: MakeLake, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("any")
+    made = lake(schema=SCHEMA)
+    produce(made.bootstrap, made.topic, [b"{bad"], partition=1)
+    taken = take_cut(made.merged(**{"catalog.s3.secret-access-key": f"${{file:{secret}}}"}))
+    secret.unlink()
+
+    with pytest.raises(DecodeError) as caught:
+        stage(spark, taken)
+
+    assert (caught.value.details["partition"], caught.value.details["offset"]) == (1, 0)
 
 
 def test_skipped_records_are_left_out_for_good_and_counted(spark: SparkSession, lake: MakeLake) -> None:
