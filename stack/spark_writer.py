@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from stack.errors import StackError
 from stack.iceberg_java import delete_by_key
+from stack.spark_catalogs import Catalog, settings_of
 from stack.stoppable import Stoppable
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ ANSWER_S = 300.0
 class SparkWriter(Stoppable):
     """The program, as its owner sees it; it ends when its owner does, since it reads the owner's pipe."""
 
-    def __init__(self, directory: Path) -> None:
-        """Start the program; its log is `spark.log` in `directory`."""
+    def __init__(self, directory: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Start the program, with Spark settings of its own; its log is `spark.log` in `directory`."""
         self.log_path = directory / "spark.log"
         with self.log_path.open("ab") as log:
             self._program = subprocess.Popen(
-                [sys.executable, "-m", "stack.spark_writer"],
+                [sys.executable, "-m", "stack.spark_writer", json.dumps(dict(settings))],
                 cwd=directory,
                 env={**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable},
                 stdin=subprocess.PIPE,
@@ -50,43 +51,42 @@ class SparkWriter(Stoppable):
                 text=True,
             )
 
-    def stream(self, catalog_file: Path, **request: Any) -> None:
+    def stream(self, catalog: Catalog, **request: Any) -> None:
         """Write what a topic holds now into a table, epoch by epoch; the request is that of `stream`.
 
         Raises:
             StackError: The query failed; the message has Spark's own words.
         """
-        self._ask({"catalog_file": str(catalog_file), "stream": request})
+        self._ask(catalog, {"stream": request})
 
     def sql(
-        self, catalog_file: Path, statement: str, settings: Mapping[str, str] = MappingProxyType({})
+        self, catalog: Catalog, statement: str, settings: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         """Run one statement with these Spark settings; tables are those of catalog `lake`.
 
         Raises:
             StackError: The statement failed.
         """
-        request = {"catalog_file": str(catalog_file), "sql": statement, "settings": dict(settings)}
-        self._ask(request)
+        self._ask(catalog, {"sql": statement, "settings": dict(settings)})
 
-    def rows(self, catalog_file: Path, statement: str) -> pa.Table:
+    def rows(self, catalog: Catalog, statement: str) -> pa.Table:
         """Return what Spark answers to a statement.
 
         Raises:
             StackError: The statement failed.
         """
         answer = self.log_path.with_suffix(".arrow")
-        self._ask({"catalog_file": str(catalog_file), "sql": statement, "settings": {}, "into": str(answer)})
+        self._ask(catalog, {"sql": statement, "settings": {}, "into": str(answer)})
         with pa.ipc.open_file(answer) as reader:
             return reader.read_all()
 
-    def delete_by_key(self, catalog_file: Path, **request: Any) -> None:
+    def delete_by_key(self, catalog: Catalog, **request: Any) -> None:
         """Delete rows by key; the request is that of `stack.iceberg_java.delete_by_key`.
 
         Raises:
             StackError: It failed; the message has Java's own words.
         """
-        self._ask({"catalog_file": str(catalog_file), "delete_by_key": request})
+        self._ask(catalog, {"delete_by_key": request})
 
     def stop(self) -> None:
         """End the program."""
@@ -100,13 +100,13 @@ class SparkWriter(Stoppable):
             self._program.wait()
         self._program.stdout.close()
 
-    def _ask(self, request: dict[str, Any]) -> None:
+    def _ask(self, catalog: Catalog, request: dict[str, Any]) -> None:
         assert self._program.stdin is not None
         assert self._program.stdout is not None
         late = threading.Timer(ANSWER_S, self._program.kill)
         late.start()
         try:
-            self._program.stdin.write(json.dumps(request) + "\n")
+            self._program.stdin.write(json.dumps({"catalog": settings_of(catalog), **request}) + "\n")
             self._program.stdin.flush()
             line = self._program.stdout.readline()
         except OSError as exc:
@@ -175,8 +175,8 @@ def stream(
     query.awaitTermination()
 
 
-def open_session() -> SparkSession:
-    """Return a session that has the jars, and no catalog yet.
+def open_session(more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
+    """Return a session that has the jars, these settings, and no catalog yet.
 
     Raises:
         Exception: Spark's own, if Java or a jar is missing.
@@ -184,6 +184,7 @@ def open_session() -> SparkSession:
     from pyspark.sql import SparkSession
 
     settings = {
+        **more,
         "spark.jars": ",".join(sorted(str(jar) for jar in JARS.glob("*.jar"))),
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
@@ -199,23 +200,16 @@ def open_session() -> SparkSession:
     return session
 
 
-def with_catalog(session: SparkSession, catalog_file: str) -> SparkSession:
-    """Return a session of its own that has the pyiceberg SQL catalog in a file as catalog `lake`.
+def with_catalog(session: SparkSession, catalog: Mapping[str, str]) -> SparkSession:
+    """Return a session of its own that has the catalog of these settings as catalog `lake`.
 
     Raises:
         Nothing of its own.
     """
     own = session.newSession()
-    for key, value in {
-        "": "org.apache.iceberg.spark.SparkCatalog",
-        ".type": "jdbc",
-        ".uri": f"jdbc:sqlite:{catalog_file}?busy_timeout=10000",
-        ".warehouse": Path(catalog_file).parent.as_uri(),
-        ".cache-enabled": "false",
-        ".jdbc.schema-version": "V1",
-        ".jdbc.init-catalog-tables": "false",
-    }.items():
-        own.conf.set(f"spark.sql.catalog.lake{key}", value)
+    own.conf.set("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
+    for key, value in catalog.items():
+        own.conf.set(f"spark.sql.catalog.lake.{key}", value)
     own.createDataFrame([], "unused int")  # makes it the active session, where streams look for catalogs
     return own
 
@@ -225,27 +219,23 @@ def _keep(answer: pa.Table, path: str) -> None:
         writer.write_table(answer)
 
 
-def serve(requests: IO[str], answers: IO[str]) -> None:
+def serve(requests: IO[str], answers: IO[str], settings: Mapping[str, str]) -> None:
     """Answer each request line with one line, until there are no more.
 
     Raises:
         Exception: Spark's own, if no session could be opened.
     """
-    session = open_session()
+    session = open_session(settings)
+    kept: tuple[object, SparkSession | None] = (None, None)
     for line in requests:
         request = json.loads(line)
-        own = with_catalog(session, request["catalog_file"])
+        # Statements without settings of their own share the last session, which took a while to make.
+        is_shared = "stream" not in request and not request.get("settings")
+        own = kept[1] if is_shared and kept[0] == request["catalog"] else None
         try:
-            if "sql" in request:
-                for key, value in request["settings"].items():
-                    own.conf.set(key, value)
-                found = own.sql(request["sql"])
-                if "into" in request:
-                    _keep(found.toArrow(), request["into"])
-            elif "delete_by_key" in request:
-                delete_by_key(own, **request["delete_by_key"])
-            else:
-                stream(own, **request["stream"])
+            own = own or with_catalog(session, request["catalog"])
+            kept = (request["catalog"], own) if is_shared else kept
+            _carry_out(own, request)
             answer = {}
         except Exception as exc:  # noqa: BLE001 - Spark's errors are for the owner to judge
             answer = {"error": str(exc)[:2000]}
@@ -254,8 +244,21 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
     session.stop()
 
 
+def _carry_out(session: SparkSession, request: dict[str, Any]) -> None:
+    if "stream" in request:
+        stream(session, **request["stream"])
+    elif "delete_by_key" in request:
+        delete_by_key(session, **request["delete_by_key"])
+    else:
+        for key, value in request["settings"].items():
+            session.conf.set(key, value)
+        found = session.sql(request["sql"])
+        if "into" in request:
+            _keep(found.toArrow(), request["into"])
+
+
 if __name__ == "__main__":
     # Spark's program prints to standard output too; the answers need a way of their own.
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
-        serve(sys.stdin, answers)
+        serve(sys.stdin, answers, json.loads(sys.argv[1]))

@@ -5,7 +5,7 @@ Rows are compared as a whole and without an order, in the types that are read he
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,49 +13,86 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
-from coldset import ParquetScan, PinnedTable, open_catalog, pin, plan_parquet_scan
+from coldset import ParquetScan, PinnedTable, open_catalog, pin, plan_parquet_scan, storage_of
 from federation.definition import merge_options
 from federation.engine import run_query
+from federation.secrets import is_secret
+from stack.objects import ObjectStore
+from stack.rest_catalog import RestCatalog
+from stack.spark_catalogs import Catalog as SparkCatalog
+from stack.spark_catalogs import rest_settings
 from stack.spark_writer import SparkWriter
 from tests.builders import unique
 from tests.coldset.shapes import DeleteByKey, Step
-from tests.coldset.tables import catalog_properties
+from tests.coldset.sites import of_store
+from tests.coldset.tables import catalog_properties, read
 
 
 @dataclass(frozen=True)
 class SparkTable:
-    """A table that Iceberg's runtime on Spark fills."""
+    """A table that Iceberg's runtime on Spark fills.
+
+    Attributes:
+        writer: Who fills it.
+        directory: A folder on this machine that is the table's own.
+        name: Namespace and name.
+        properties: How pyiceberg reaches its catalog and files.
+        spark: How Spark does.
+    """
 
     writer: SparkWriter
     directory: Path
     name: str
+    properties: Mapping[str, str]
+    spark: SparkCatalog
 
     @property
     def catalog(self) -> Catalog:
-        return open_catalog("lake", catalog_properties(self.directory))
+        return open_catalog("lake", self.properties)
 
     def run(self, steps: Iterable[Step]) -> None:
-        file = self.directory / "catalog.db"
         for step in steps:
             if isinstance(step, DeleteByKey):
                 self.writer.delete_by_key(
-                    file, table=self.name, keys=step.keys, column=step.column, value=step.value, **step.more
+                    self.spark,
+                    table=self.name,
+                    keys=step.keys,
+                    column=step.column,
+                    value=step.value,
+                    **step.more,
                 )
             else:
-                self.writer.sql(file, step.format(t=f"lake.{self.name}", name=self.name, dir=self.directory))
+                self.writer.sql(
+                    self.spark, step.format(t=f"lake.{self.name}", name=self.name, dir=self.directory)
+                )
 
     def pin(self) -> PinnedTable:
         return pin(self.catalog, self.name)
 
+    def read(self, *columns: str) -> pa.Table:
+        """What the reader of files has, without an engine."""
+        return read(self.pin(), *columns, storage=self.storage)
+
+    @property
+    def storage(self) -> dict[str, str]:
+        return storage_of("lake", self.properties, self.name)
+
     @property
     def options(self) -> dict[str, str]:
         """Read options for this table alone, without a topic."""
-        properties = catalog_properties(self.directory)
         return {
             "read": "cold",
             "catalog.name": "lake",
-            **{f"catalog.{key}": value for key, value in properties.items()},
+            **{f"catalog.{key}": self._told(key, value) for key, value in self.properties.items()},
         }
+
+    def _told(self, key: str, value: str) -> str:
+        if not is_secret(key):
+            return value
+        # Spark's workers have this machine's files, and another environment.
+        file = self.directory / key
+        file.write_text(value, encoding="utf-8")
+        return f"${{file:{file}}}"
 
     def ask(self, statement: str) -> pa.Table:
         """What the engine answers; `{t}` is the table."""
@@ -65,16 +102,30 @@ class SparkTable:
 
     def scan(self) -> ParquetScan | None:
         """How the engine reads the table."""
-        return plan_parquet_scan(self.pin(), {})
+        return plan_parquet_scan(self.pin(), self.storage)
 
     def as_spark_reads_it(self) -> pa.Table:
-        return self.writer.rows(self.directory / "catalog.db", f"SELECT * FROM lake.{self.name}")
+        return self.writer.rows(self.spark, f"SELECT * FROM lake.{self.name}")
 
 
 def new_table(writer: SparkWriter, directory: Path) -> SparkTable:
-    """A table that is not there yet, in a catalog of its own."""
-    open_catalog("lake", catalog_properties(directory)).create_namespace_if_not_exists("shapes")
-    return SparkTable(writer, directory, f"shapes.{unique('t')}")
+    """A table that is not there yet, in a catalog in a folder."""
+    return _new_table(writer, directory, catalog_properties(directory), directory / "catalog.db")
+
+
+def new_object_table(
+    writer: SparkWriter, directory: Path, catalog: RestCatalog, store: ObjectStore
+) -> SparkTable:
+    """A table that is not there yet, behind a REST catalog and with its files in an object store."""
+    properties = {"type": "rest", "uri": catalog.uri, **of_store(store)}
+    return _new_table(writer, directory, properties, rest_settings(catalog, store))
+
+
+def _new_table(
+    writer: SparkWriter, directory: Path, properties: Mapping[str, str], spark: SparkCatalog
+) -> SparkTable:
+    open_catalog("lake", properties).create_namespace_if_not_exists("shapes")
+    return SparkTable(writer, directory, f"shapes.{unique('t')}", properties, spark)
 
 
 def as_sorted(table: pa.Table) -> list[str]:

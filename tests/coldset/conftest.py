@@ -8,7 +8,9 @@ import pytest
 
 from coldset import open_catalog
 from stack.objects import ObjectStore
+from stack.spark_writer import SparkWriter
 from tests.builders import unique
+from tests.coldset.agreement import SparkTable, new_object_table, new_table
 from tests.coldset.sites import SCHEMA, MakeSite, Site, of_store
 
 
@@ -38,3 +40,12 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> MakeSite:
         return site
 
     return make_site
+
+
+@pytest.fixture(params=["sqlite+disk", "rest+s3"])
+def spark_table(request: pytest.FixtureRequest, spark_writer: SparkWriter, tmp_path: Path) -> SparkTable:
+    """A table that Spark may make, in a file and on disk, and behind servers."""
+    if request.param == "sqlite+disk":
+        return new_table(spark_writer, tmp_path)
+    servers = [request.getfixturevalue(name) for name in ("rest_on_store", "store")]
+    return new_object_table(spark_writer, tmp_path, *servers)

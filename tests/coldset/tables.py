@@ -5,7 +5,9 @@ Nothing here knows Kafka; tables are filled by pyiceberg itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
@@ -28,12 +30,14 @@ def catalog_properties(directory: Path) -> dict[str, str]:
     return {"type": "sql", "uri": f"sqlite:///{directory}/catalog.db", "warehouse": directory.as_uri()}
 
 
-def read(pinned: PinnedTable, *columns: str) -> pa.Table:
+def read(pinned: PinnedTable, *columns: str, storage: Mapping[str, str] = MappingProxyType({})) -> pa.Table:
     """Read the pinned snapshot: all columns if none are named."""
     names = columns or tuple(pinned.arrow_schema.names)
     schema = pa.schema([pinned.arrow_schema.field(name) for name in names])
     tasks = plan_cold(pinned, split_bytes=SPLIT_BYTES)
-    return pa.Table.from_batches([b for task in tasks for b in read_cold(task, names, {})], schema=schema)
+    return pa.Table.from_batches(
+        [b for task in tasks for b in read_cold(task, names, storage)], schema=schema
+    )
 
 
 def read_now(catalog: Catalog, *columns: str) -> pa.Table:

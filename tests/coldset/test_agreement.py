@@ -12,7 +12,7 @@ import pytest
 
 from coldset.errors import ColdReadError, ColdsetError, UnsupportedTableError
 from stack.spark_writer import SparkWriter
-from tests.coldset.agreement import as_sorted, new_table
+from tests.coldset.agreement import SparkTable, as_sorted, new_table
 from tests.coldset.shapes import MERGE_ON_READ, SHAPES, rows
 from tests.coldset.shapes import table as made
 from tests.coldset.tables import read
@@ -25,11 +25,11 @@ pytestmark = [pytest.mark.spark]
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_reader_has_the_rows_that_spark_reads(
-    shape: str, spark_writer: SparkWriter, spark: SparkSession, tmp_path: Path
+    shape: str, spark_table: SparkTable, spark: SparkSession
 ) -> None:
-    table = new_table(spark_writer, tmp_path)
+    table = spark_table
     table.run(SHAPES[shape])
-    found, wanted = read(table.pin()), table.as_spark_reads_it()
+    found, wanted = table.read(), table.as_spark_reads_it()
     answer = table.ask("SELECT * FROM {t}")
     ours_on_spark = spark.read.format("kafkaiceberg").options(**table.options).load(table.name).toArrow()
 
@@ -39,7 +39,7 @@ def test_every_reader_has_the_rows_that_spark_reads(
     assert as_sorted(ours_on_spark.cast(found.schema)) == as_sorted(found)
     assert table.ask("SELECT count(*) AS n FROM {t}").column("n").to_pylist() == [found.num_rows]
     for column in found.schema.names:
-        assert as_sorted(read(table.pin(), column)) == as_sorted(found.select([column]))
+        assert as_sorted(table.read(column)) == as_sorted(found.select([column]))
         assert as_sorted(table.ask(f'SELECT "{column}" FROM {{t}}')) == as_sorted(found.select([column]))
 
 

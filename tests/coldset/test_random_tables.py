@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stack.spark_writer import SparkWriter
-from tests.coldset.random_tables import try_table
+from tests.coldset.histories import try_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
