@@ -7,13 +7,11 @@ always give the same cut. Taking the facts, in the one order that is right, is
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, NamedTuple
 
 from federation.boundary.committed import CommittedOffsets
+from federation.cut_token import pack, unpack
 from federation.errors import (
     CutTokenError,
     IsolationMismatchError,
@@ -22,8 +20,6 @@ from federation.errors import (
     TopicReplacedError,
 )
 from hotset.offsets import Isolation, LogBounds, OffsetRange, PartitionBounds
-
-_PREFIX: Final = "kic1."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +32,13 @@ class SnapshotFacts:
     schema_id: int
 
 
+class ReaderSchema(NamedTuple):
+    """A version of the subject of a topic's values, and the id of its schema."""
+
+    version: int
+    schema_id: int
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """One exact point in the history of one table.
@@ -44,7 +47,8 @@ class Cut:
     the ranges. Invariant: per partition, the snapshot holds what is below
     `start`, except the ranges in `gaps`, which are in neither half because the
     caller accepted that, and in `lost`, because whoever committed did. A plain
-    table has no topic and no ranges.
+    table has no topic and no ranges. `reader_schema` is the schema that was the
+    latest, if records are read by that.
     """
 
     table: str
@@ -57,6 +61,7 @@ class Cut:
     ranges: tuple[OffsetRange, ...]
     gaps: tuple[OffsetRange, ...] = ()
     lost: tuple[OffsetRange, ...] = ()
+    reader_schema: ReaderSchema | None = None
 
     @property
     def hot_span(self) -> int:
@@ -93,9 +98,9 @@ class Cut:
             "r": [[r.partition, r.start, r.end] for r in self.ranges],
             "g": [[r.partition, r.start, r.end] for r in self.gaps],
             "h": [[r.partition, r.start, r.end] for r in self.lost],
+            "v": self.reader_schema,
         }
-        packed = zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 9)
-        return _PREFIX + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+        return pack(document)
 
     @classmethod
     def from_token(cls, token: str) -> Cut:
@@ -104,13 +109,8 @@ class Cut:
         Raises:
             CutTokenError: It is no cut token of this version.
         """
-        body = token.removeprefix(_PREFIX)
         try:
-            if body == token:
-                raise ValueError(f"it does not begin with {_PREFIX}")
-            packed = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
-            inflater = zlib.decompressobj()
-            document = json.loads(inflater.decompress(packed, 1 << 22))
+            document = unpack(token)
             return cls(
                 table=_field(document, "t", str),
                 table_uuid=_field(document, "u", str),
@@ -122,8 +122,9 @@ class Cut:
                 ranges=_ranges(document["r"]),
                 gaps=_ranges(document["g"]),
                 lost=_ranges(document["h"]),
+                reader_schema=_reader_schema(document.get("v")),
             )
-        except (LookupError, OverflowError, RecursionError, TypeError, ValueError, zlib.error) as exc:
+        except (LookupError, OverflowError, RecursionError, TypeError, ValueError) as exc:
             raise CutTokenError(f"this is not a cut token ({exc}); take one from a receipt") from exc
 
 
@@ -233,10 +234,8 @@ def _require_same_isolation(facts: SnapshotFacts, committed: CommittedOffsets, b
     if committed.isolation not in (None, bounds.isolation):
         raise IsolationMismatchError(
             f"snapshot {facts.snapshot_id} of table {facts.table!r} was written "
-            f"{committed.isolation.value}, and "
-            f"topic {bounds.topic!r} would be read {bounds.isolation.value}; set "
-            "kafka.isolation.level to what "
-            "the table is written with",
+            f"{committed.isolation.value}, and topic {bounds.topic!r} would be read "
+            f"{bounds.isolation.value}; set kafka.isolation.level to what the table is written with",
             table=facts.table,
         )
 
@@ -255,8 +254,7 @@ def _gap(facts: SnapshotFacts, bounds: LogBounds, gaps: list[OffsetRange]) -> Of
     return OffsetGapError(
         f"records of topic {bounds.topic!r} are in neither Kafka nor snapshot {facts.snapshot_id} of table "
         f"{facts.table!r}: {listed} (partition[start,end)); retention removed them before they were "
-        "committed; "
-        "set failOnDataLoss=false to accept the gap, which the receipt will name",
+        "committed; set failOnDataLoss=false to accept the gap, which the receipt will name",
         table=facts.table,
         topic=bounds.topic,
         gaps=[[gap.partition, gap.start, gap.end] for gap in gaps],
@@ -273,9 +271,9 @@ def _overlap(
     else:
         advice = "the log was truncated, or the topic is not the table's"
     return OffsetOverlapError(
-        f"table {facts.table!r} (snapshot {facts.snapshot_id}) reaches to offset {claimed} of topic "
-        f"{bounds.topic!r} "
-        f"partition {found.partition}, but the log can be read to {found.end} only; {advice}",
+        f"table {facts.table!r} (snapshot {facts.snapshot_id}) reaches to offset {claimed} of "
+        f"topic {bounds.topic!r} partition {found.partition}, but the log can be read to {found.end} only; "
+        f"{advice}",
         table=facts.table,
         topic=bounds.topic,
         partition=found.partition,
@@ -287,6 +285,15 @@ def _field(document: Any, key: str, *types: type) -> Any:
     if type(value) not in types:
         raise TypeError(f"field {key} is a {type(value).__name__}")
     return value
+
+
+def _reader_schema(told: Any) -> ReaderSchema | None:
+    # Tokens of before there was one have none.
+    if told is None:
+        return None
+    if [type(each) for each in told] != [int, int]:
+        raise TypeError("field v is not a version and an id")
+    return ReaderSchema(*told)
 
 
 def _ranges(found: list[Any]) -> tuple[OffsetRange, ...]:

@@ -15,16 +15,14 @@ import pyarrow.compute as pc
 from coldset import read_cold
 from federation.errors import HotBudgetError
 from federation.meter import HotMeter
-from federation.options import under
 from federation.parts import Part
-from federation.passthrough import REGISTRY
+from federation.reader_schema import registry_of
 from federation.secrets import resolve
 from federation.splits import ColdSplit, HotSplit, Split
 from federation.storage import storage_for
 from federation.within import Bounds
 from hotset import Deadline, DrainLimits, KafkaClient, connect, drain, require_topic_id
-from hotset.decode import DecodedRows, RecordFormat, RowDecoder
-from hotset.registry import SchemaRegistry, registry_for
+from hotset.decode import DecodedRows, RowDecoder
 from hotset.store import ReadMeter, TopicSource, WantedColumns, open_store, read_resident
 
 Guard = Callable[[], None]
@@ -90,7 +88,7 @@ def _read_hot(
         split.topic,
         whole=split.whole,
         keeps_letters=reads_letters or meter.keeps_letters,
-        registry=_registry(split.record_format),
+        registry=registry_of(split.record_format),
     )
     store = None if split.store is None else open_store(split.store)
     if store is None:
@@ -191,11 +189,3 @@ class _Budget:
                 table=self._split.table,
                 value_bytes=self._bytes,
             )
-
-
-def _registry(record_format: RecordFormat) -> SchemaRegistry | None:
-    if not record_format.needs_registry:
-        return None
-    # Under its whole name, which is what an error about a secret tells.
-    named = {REGISTRY + name: value for name, value in record_format.registry}
-    return registry_for(under(resolve(named), REGISTRY))

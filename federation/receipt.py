@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from federation.cut import ReaderSchema
 from federation.meter import HotMeter
 from federation.take import TakenCut
 from hotset.decode import BadRecord
@@ -64,6 +65,7 @@ class TableReceipt:
             that was taken up again, and for a plain table.
         gaps: Ranges `(partition, start, end)` that are in neither half, because the
             caller, or whoever committed after them, accepted that.
+        reader_schema: The schema that was the latest, if hot records are read by that.
     """
 
     table: str
@@ -83,6 +85,7 @@ class TableReceipt:
     newest_record_ms: int | None
     boundary: Mapping[str, str] | None
     gaps: tuple[tuple[int, int, int], ...]
+    reader_schema: ReaderSchema | None
     stages_ms: Mapping[str, float]
 
     @property
@@ -123,6 +126,7 @@ class TableReceipt:
             ],
             "boundary": self.boundary,
             "gaps": [{"partition": p, "start": start, "end": end} for p, start, end in self.gaps],
+            "reader_schema": None if self.reader_schema is None else self.reader_schema._asdict(),
             "stages_ms": {stage: round(ms, 3) for stage, ms in self.stages_ms.items()},
             "cut": self.cut,
         }
@@ -177,6 +181,7 @@ def build_receipt(
             "confidence": taken.committed.confidence.value,
         },
         gaps=tuple((gap.partition, gap.start, gap.end) for gap in (*cut.lost, *cut.gaps)),
+        reader_schema=cut.reader_schema,
         stages_ms={"plan": taken.plan_ms, **stages_ms, **meter.reading.stages_ms},
     )
 
@@ -188,6 +193,15 @@ def render_bad(found: Sequence[BadRecord]) -> list[str]:
         Nothing of its own.
     """
     return [f"partition {each.partition} offset {each.offset}: {each.reason}" for each in found]
+
+
+def render_reader_schema(found: ReaderSchema) -> str:
+    """Return a line that tells which schema `readerSchema=latest` is.
+
+    Raises:
+        Nothing of its own.
+    """
+    return f"reader's schema: version {found.version}, id {found.schema_id}, the latest at the cut"
 
 
 def render_receipt(receipt: TableReceipt) -> str:
@@ -213,6 +227,8 @@ def render_receipt(receipt: TableReceipt) -> str:
         lines.append(f"  bad: {receipt.records_bad} hot records are no rows of the table")
         lines.extend(f"    {line}" for line in render_bad(receipt.first_bad))
     lines.extend(f"  gap accepted: partition {p} [{start}, {end})" for p, start, end in receipt.gaps)
+    if receipt.reader_schema is not None:
+        lines.append(f"  {render_reader_schema(receipt.reader_schema)}")
     stages = ", ".join(f"{stage} {ms:.1f}" for stage, ms in receipt.stages_ms.items())
     lines.append(f"  milliseconds: {stages}")
     return "\n".join(lines)

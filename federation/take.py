@@ -1,8 +1,8 @@
 """Take the facts of a cut, in the only order that is right.
 
 Pin the snapshot; find the boundary *of that snapshot*; then ask Kafka for end
-offsets, log starts and identity. In any other order a commit that lands in
-between makes records appear twice or not at all. The decision itself is
+offsets, log starts and identity, and a registry for the latest schema. In any other
+order a commit that lands in between makes records appear twice or not at all. The decision itself is
 `compute_cut`; this file only does the I/O and plans again if retention and a
 commit raced with it.
 """
@@ -27,6 +27,7 @@ from federation.errors import (
     TableReplacedError,
 )
 from federation.options import under, value_of
+from federation.reader_schema import pin_latest, resume_latest
 from federation.secrets import resolve
 from hotset import Deadline, KafkaClient, LogBounds, connect, read_log_bounds, require_history
 from hotset.errors import TopicNotFoundError
@@ -148,6 +149,7 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
         committed = begin_again(cut.ranges)
         bounds = read_log_bounds(client, cut.topic, cut.isolation, deadline)
     _require_same_boundary(cut, committed, definition)
+    definition = resume_latest(cut, definition, deadline)
     require_readable(cut, bounds)
     require_history(client, bounds, _places(committed), deadline)
     return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), _since_ms(began_s))
@@ -212,6 +214,7 @@ def _take(pinned: PinnedTable, definition: TableDefinition, deadline: Deadline, 
     committed, bounds = _facts(pinned, definition, client, deadline)
     cut = compute_cut(facts, committed, bounds, accepts_gaps=definition.accepts_gaps)
     require_history(client, bounds, _places(committed), deadline)
+    cut, definition = pin_latest(cut, definition, deadline)
     return TakenCut(definition, pinned, cut, bounds, committed, bounds.read_at_ms, _since_ms(began_s))
 
 

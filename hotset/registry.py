@@ -18,9 +18,8 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
-from urllib.parse import quote
+from functools import partial
+from typing import Any, Final
 
 from hotset.deadline import Deadline
 from hotset.errors import (
@@ -31,32 +30,15 @@ from hotset.errors import (
     SchemaNotFoundError,
 )
 from hotset.exchange import Request, exchange
+from hotset.registered import RegisteredSchema, read_schema, version_path
 from hotset.registry_settings import Address, RegistrySettings, parse_registry
-
-Kind = Literal["AVRO", "PROTOBUF", "JSON"]
 
 _KEPT: Final = 4096
 _REGISTRIES: Final = 64
 _LATEST_S: Final = 30.0
+_EVER_S: Final = float("inf")
 _MAX_ANSWER_BYTES: Final = 16 << 20
-_MAX_REFERENCES: Final = 1000
-_MAX_DEPTH: Final = 64
 _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
-
-
-@dataclass(frozen=True, slots=True)
-class RegisteredSchema:
-    """A schema as it was registered, with all it refers to.
-
-    Attributes:
-        kind: In which language it is written.
-        text: The schema.
-        references: The name that the text uses, and the schema it means.
-    """
-
-    kind: Kind
-    text: str = field(repr=False)
-    references: tuple[tuple[str, RegisteredSchema], ...] = field(default=(), repr=False)
 
 
 class SchemaRegistry:
@@ -90,16 +72,27 @@ class SchemaRegistry:
         """
         return self._once(f"/schemas/guids/{guid}", f"schema {guid}")
 
-    def latest(self, subject: str) -> RegisteredSchema:
+    def latest(self, subject: str, within_s: float = _EVER_S) -> RegisteredSchema:
         """Return the newest schema of a subject, or the one of half a minute ago.
 
         Raises:
-            HotsetError: As `by_id`.
+            HotsetError: As `by_id`; also if nobody answered in the seconds that are given.
         """
-        path = f"/subjects/{quote(subject, safe='')}/versions/latest"
-        return self._once(path, f"the latest schema of subject {subject!r}", keep_s=_LATEST_S)
+        path = version_path(subject, "latest")
+        return self._once(path, f"the latest schema of subject {subject!r}", _LATEST_S, within_s)
 
-    def _once(self, path: str, what: str, keep_s: float = float("inf")) -> RegisteredSchema:
+    def version(self, subject: str, version: int, within_s: float = _EVER_S) -> RegisteredSchema:
+        """Return a version of a subject's schema, also if it has been deleted since.
+
+        Raises:
+            HotsetError: As `latest`.
+        """
+        what = f"version {version} of subject {subject!r}"
+        return self._once(version_path(subject, version), what, within_s=within_s)
+
+    def _once(
+        self, path: str, what: str, keep_s: float = _EVER_S, within_s: float = _EVER_S
+    ) -> RegisteredSchema:
         deadline = Deadline.after_ms(self._settings.timeout_ms)
         with self._lock:
             until, kept = self._kept.get(path, (0.0, None))
@@ -111,7 +104,7 @@ class SchemaRegistry:
                 flight = self._flights[path] = Future()
                 self._start(flight, path, what, deadline, keep_s)
         try:
-            return flight.result(deadline.remaining_s)
+            return flight.result(min(deadline.remaining_s, within_s))
         except TimeoutError:
             self._land(flight, path)
             raise self._unavailable(what, "it did not answer in time") from None
@@ -125,7 +118,7 @@ class SchemaRegistry:
         # A thread of its own, since looking up a host's name knows no deadline.
         def fly() -> None:
             try:
-                found = _Reader(self, deadline).read(path, what)
+                found = read_schema(partial(self.ask, deadline=deadline), path, what)
                 self._keep(path, found, keep_s)
             except Exception as exc:  # noqa: BLE001 - raised where it is waited for
                 flight.set_exception(exc)
@@ -230,41 +223,6 @@ class SchemaRegistry:
             "see whether it runs, and ask again",
             url=str(self._settings),
         )
-
-
-class _Reader:
-    """Reads one schema with all it refers to, each reference once."""
-
-    def __init__(self, registry: SchemaRegistry, deadline: Deadline) -> None:
-        self._registry = registry
-        self._deadline = deadline
-        self._found: dict[str, RegisteredSchema] = {}
-
-    def read(self, path: str, what: str, depth: int = 0) -> RegisteredSchema:
-        if path in self._found:
-            return self._found[path]
-        if depth > _MAX_DEPTH or len(self._found) > _MAX_REFERENCES:
-            raise RegistryProtocolError(
-                f"{what} refers to more than {_MAX_REFERENCES} schemas, or deeper than {_MAX_DEPTH}; "
-                "register it with fewer references"
-            )
-        answer = self._registry.ask(path, what, self._deadline)
-        kind, text = answer.get("schemaType", "AVRO"), answer.get("schema")
-        if kind not in get_args(Kind) or not isinstance(text, str):
-            raise RegistryProtocolError(f"{what} is of kind {kind!r:.40}, or has no text; it cannot be read")
-        references = tuple(self._reference(each, what, depth) for each in answer.get("references") or ())
-        self._found[path] = RegisteredSchema(kind, text, references)
-        return self._found[path]
-
-    def _reference(self, told: Any, what: str, depth: int) -> tuple[str, RegisteredSchema]:
-        if not isinstance(told, Mapping):
-            told = {}
-        name, subject, version = told.get("name"), told.get("subject"), told.get("version")
-        if not isinstance(name, str) or not isinstance(subject, str) or not isinstance(version, int):
-            raise RegistryProtocolError(f"{what} has a reference without name, subject or version")
-        # What was deleted is still told to those who hold on to it.
-        path = f"/subjects/{quote(subject, safe='')}/versions/{version}?deleted=true"
-        return name, self.read(path, f"version {version} of subject {subject!r}, needed by {what}", depth + 1)
 
 
 _lock: Final = threading.Lock()

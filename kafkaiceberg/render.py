@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from federation.engine import Answer
-from federation.receipt import render_receipt
+from federation.receipt import render_reader_schema, render_receipt
 from federation.take import TakenCut
 from hotset import native_available
 from kafkaiceberg import __version__
@@ -73,6 +73,8 @@ def render_cut(taken: TakenCut, *, explains: bool = False) -> str:
             lines.extend(f"looked at: {looked}" for looked in found.looked)
             lines.append(f"chosen: resolver {found.resolver}")
         lines.append(f"boundary: {found.provenance} ({found.confidence.value})")
+    if cut.reader_schema is not None:
+        lines.append(render_reader_schema(cut.reader_schema))
     lines.append(cut.token())
     return "\n".join(lines)
 

@@ -20,7 +20,8 @@ from hotset.decode.framed import KINDS, FramedDecoder, Side
 from hotset.decode.json import decode_json
 from hotset.decode.raw import RAW, raw_decoder, require_raw_column
 from hotset.errors import RegistryConfigError, SchemaMismatchError, UnsupportedFormatError
-from hotset.registry import RegisteredSchema, SchemaRegistry
+from hotset.registered import RegisteredSchema
+from hotset.registry import SchemaRegistry
 
 # Formats in which a document may be the payload of another, with its schema beside it.
 MAY_BE_WRAPPED: Final = ("json", "json_schema")
@@ -39,7 +40,8 @@ class RecordFormat:
         key_fields: The columns that keys fill.
         registry: Properties of the schema registry without their prefix; secrets are references.
         envelope: How values tell of changes to rows, if they do.
-        reader_schema: Whose aliases and defaults count for Avro values: `none`, `latest`, or an id.
+        reader_schema: Whose aliases and defaults count for Avro values: `none`, or a schema's id; `latest`
+            until it is known which id that is.
     """
 
     value: str = "json"
@@ -61,7 +63,6 @@ def decoder_for(
     record_format: RecordFormat,
     registry: SchemaRegistry | None = None,
     *,
-    topic: str = "",
     side: Side = "value",
     columns: tuple[str, ...] = (),
 ) -> Decoder:
@@ -70,7 +71,6 @@ def decoder_for(
     Args:
         record_format: How they are encoded.
         registry: Knows the schemas of formats that need one.
-        topic: The topic's name, by which its latest schema is found.
         side: Which of the two.
         columns: All columns that these fill, of which some are wanted at a time.
 
@@ -81,7 +81,7 @@ def decoder_for(
     name = record_format.value if side == "value" else record_format.key
     envelope = None if side == "key" else record_format.envelope
     known = tuple((path, columns) for path in (("",) if envelope is None else rows_in(envelope)))
-    found = _plain_decoder(record_format, registry, topic, side, name, known)
+    found = _plain_decoder(record_format, registry, side, name, known)
     if envelope is None:
         return found
     return EnvelopeDecoder(found, envelope, may_be_wrapped=name in MAY_BE_WRAPPED)
@@ -90,7 +90,6 @@ def decoder_for(
 def _plain_decoder(
     record_format: RecordFormat,
     registry: SchemaRegistry | None,
-    topic: str,
     side: Side,
     name: str | None,
     known: Known,
@@ -106,7 +105,7 @@ def _plain_decoder(
     if registry is None:
         raise RegistryConfigError(f"{side} format {name!r} needs a schema registry; set schema.registry.url")
     chosen = record_format.reader_schema
-    reader = None if side == "key" or chosen == "none" else _Reader(registry, chosen, topic)
+    reader = None if side == "key" or chosen == "none" else _Reader(registry, int(chosen))
     isolates = record_format.bad_records is not BadRecords.FAIL
     # A key is often no record but one value, which is at home in the one column that keys fill.
     lone = record_format.key_fields[0] if side == "key" and len(record_format.key_fields) == 1 else None
@@ -118,17 +117,14 @@ class _Reader:
     """Finds the schema whose aliases and defaults count."""
 
     registry: SchemaRegistry
-    chosen: str
-    topic: str
+    schema_id: int
 
     def __call__(self) -> RegisteredSchema:
-        if self.chosen == "latest":
-            found = self.registry.latest(f"{self.topic}-value")
-        else:
-            found = self.registry.by_id(int(self.chosen))
+        found = self.registry.by_id(self.schema_id)
         if found.kind != "AVRO":
             raise SchemaMismatchError(
-                f"the schema that option 'readerSchema' ({self.chosen}) names is not Avro; name one that is"
+                f"the schema that option 'readerSchema' names (id {self.schema_id}) is not Avro; name one "
+                "that is"
             )
         return found
 

@@ -25,7 +25,8 @@ from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.json import decode_json
 from hotset.errors import HotsetError, SchemaMismatchError
 from hotset.native import PURE
-from hotset.registry import Kind, RegisteredSchema, SchemaRegistry
+from hotset.registered import Kind, RegisteredSchema
+from hotset.registry import SchemaRegistry
 
 Side = Literal["value", "key"]
 Bodies = Callable[[pa.BinaryArray], Decoded]

@@ -31,12 +31,10 @@ class PayloadDecoder:
     ) -> None:
         self._format = record_format
         self._topic = topic
-        self._values = decoder_for(record_format, registry, topic=topic, columns=columns)
+        self._values = decoder_for(record_format, registry, columns=columns)
         self._keys = None
         if record_format.key is not None:
-            self._keys = decoder_for(
-                record_format, registry, topic=topic, side="key", columns=record_format.key_fields
-            )
+            self._keys = decoder_for(record_format, registry, side="key", columns=record_format.key_fields)
 
     def needs_keys(self, schema: pa.Schema) -> bool:
         """Return whether these columns need the records' keys."""

@@ -40,13 +40,11 @@ class WantedColumns:
     """What a statement wants decoded, under the names that it has in chunks.
 
     Invariant: without any field there is one name, for the question whether values are records.
-    `are_kept` tells whether what is decoded stays true: a schema that a registry may replace does not.
     If columns `may_be_encoded`, those of strings may have a dictionary (see `encoded`).
     """
 
     schema: pa.Schema
     names: tuple[str, ...]
-    are_kept: bool = True
     may_be_encoded: bool = False
 
     @classmethod
@@ -61,9 +59,7 @@ class WantedColumns:
         """Name the columns of a schema; `beside` has all columns, if those decide what is in one."""
         fields: Sequence[pa.Field | None] = list(schema) or [None]
         names = tuple(column_name(record_format, field, beside) for field in fields)
-        return cls(
-            schema, names, are_kept=record_format.reader_schema != "latest", may_be_encoded=may_be_encoded
-        )
+        return cls(schema, names, may_be_encoded=may_be_encoded)
 
     def lacking(self, columns: Mapping[str, Column]) -> WantedColumns:
         """Return what of it is not among these columns; its names are none if nothing is."""

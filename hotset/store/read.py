@@ -231,7 +231,7 @@ class _Reading:
         """Decode parts in one go: most of them are small, and a call costs more than they do."""
         began_s = time.monotonic()
         helds = [Held.of(part.range.partition, part.batch) for part in parts]
-        if self._wanted.are_kept and parts:
+        if parts:
             whole = pa.concat_batches([part.batch for part in parts])
             columns, first = decode_columns(self._decode, whole, self._wanted), 0
             for held in helds:

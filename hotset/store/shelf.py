@@ -35,8 +35,6 @@ class Shelf:
 
     def lacking(self, wanted: WantedColumns) -> list[Found]:
         """Return what has not all columns that are wanted."""
-        if not wanted.are_kept:
-            return []
         return [each for each in self.found if wanted.lacking(each.held.columns).names]
 
     def undone(self, wanted: WantedColumns) -> OffsetRange | None:

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from federation.boundary import CommittedOffsets, parse_offsets, render_offsets
-from federation.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
+from federation.cut import Cut, ReaderSchema, SnapshotFacts, cold_cut, compute_cut, require_readable
+from federation.cut_token import pack, unpack
 from federation.errors import CutTokenError, OffsetGapError, OffsetOverlapError, TopicReplacedError
 from hotset.offsets import Isolation, LogBounds, OffsetRange, PartitionBounds
 
@@ -134,12 +135,17 @@ def test_an_empty_range_is_readable_wherever_the_log_starts() -> None:
 SPANS = st.tuples(st.integers(0, 2**62), st.integers(0, 2**40)).map(lambda found: (found[0], sum(found)))
 
 
-@given(st.lists(SPANS, max_size=8), st.none() | st.integers(1, 2**62), st.text(min_size=1))
+@given(
+    st.lists(SPANS, max_size=8),
+    st.none() | st.integers(1, 2**62),
+    st.text(min_size=1),
+    st.none() | st.builds(ReaderSchema, st.integers(1), st.integers(0)),
+)
 def test_a_token_stands_for_exactly_its_cut(
-    spans: list[tuple[int, int]], snapshot: int | None, name: str
+    spans: list[tuple[int, int]], snapshot: int | None, name: str, reader: ReaderSchema | None
 ) -> None:
     ranges = tuple(OffsetRange(p, *span) for p, span in enumerate(spans))
-    cut = Cut(name, "uuid", snapshot, 3, "t", "id", LEVEL, ranges, ranges[:1])
+    cut = Cut(name, "uuid", snapshot, 3, "t", "id", LEVEL, ranges, ranges[:1], reader_schema=reader)
 
     assert Cut.from_token(cut.token()) == cut
 
@@ -148,6 +154,22 @@ def test_the_token_of_a_plain_table_stands_for_its_cut() -> None:
     cut = cold_cut(FACTS, LEVEL)
 
     assert Cut.from_token(cut.token()) == cut
+
+
+def test_a_token_of_before_cuts_told_the_readers_schema_is_one() -> None:
+    cut = cut_of((3, 8))
+    document = unpack(cut.token())
+    del document["v"]
+
+    assert Cut.from_token(pack(document)) == cut
+
+
+@pytest.mark.parametrize("told", [7, [1], [1, 2, 3], [1, "x"], [1, None], {"version": 1}, "12"])
+def test_a_token_with_half_a_readers_schema_is_refused(told: object) -> None:
+    document = {**unpack(cut_of((3, 8)).token()), "v": told}
+
+    with pytest.raises(CutTokenError):
+        Cut.from_token(pack(document))
 
 
 @given(st.text())

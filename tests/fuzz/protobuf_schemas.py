@@ -15,7 +15,7 @@ import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from hotset.decode.protobuf.descriptors import describe
-from hotset.registry import RegisteredSchema
+from hotset.registered import RegisteredSchema
 
 SCHEMAS: Final = 48
 _HEADS: Final = ('syntax = "proto3";', 'syntax = "proto2";', 'edition = "2023";')

@@ -18,7 +18,7 @@ from hotset.decode.avro import compile_program
 from hotset.decode.avro.native import is_native, native_runner
 from hotset.decode.avro.program import Program
 from hotset.decode.avro.pure import python_runner
-from hotset.registry import RegisteredSchema
+from hotset.registered import RegisteredSchema
 
 Runner = Callable[[Program], Callable[[pa.BinaryArray], Decoded]]
 

@@ -14,7 +14,7 @@ from google.protobuf.message_factory import GetMessageClass
 from hotset.decode import Decoded
 from hotset.decode.protobuf import compile_protobuf
 from hotset.decode.protobuf.descriptors import describe
-from hotset.registry import RegisteredSchema
+from hotset.registered import RegisteredSchema
 
 
 def registered(text: str, *references: tuple[str, RegisteredSchema]) -> RegisteredSchema:

@@ -13,7 +13,7 @@ import pytest
 
 from hotset.decode.avro import compile_avro, compile_program
 from hotset.errors import SchemaMismatchError
-from hotset.registry import RegisteredSchema
+from hotset.registered import RegisteredSchema
 from tests.fuzz.avro_bytes import counted, number
 from tests.hotset.avro_records import PATHS, Runner, decode, reasons, record_of, rows, schema_of
 

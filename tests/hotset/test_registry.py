@@ -19,7 +19,8 @@ from hotset.errors import (
     RegistryUnavailableError,
     SchemaNotFoundError,
 )
-from hotset.registry import RegisteredSchema, SchemaRegistry
+from hotset.registered import RegisteredSchema
+from hotset.registry import SchemaRegistry
 from hotset.registry_settings import parse_registry
 from tests.hotset.small_registry import SmallRegistry, small_registry
 

@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
 from hotset.errors import HotsetError, RegistryAccessError, RegistryUnavailableError
-from hotset.registry import RegisteredSchema, SchemaRegistry
+from hotset.registered import RegisteredSchema
+from hotset.registry import SchemaRegistry
 from hotset.registry_settings import parse_registry
 from stack.certificates import Certificates
 from tests.hotset.small_registry import small_registry

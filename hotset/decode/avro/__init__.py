@@ -19,7 +19,7 @@ from hotset.decode.avro.pure import python_runner
 from hotset.decode.avro.schema import parse_schema
 from hotset.decode.decoded import Decoded
 from hotset.errors import SchemaMismatchError
-from hotset.registry import RegisteredSchema
+from hotset.registered import RegisteredSchema
 
 __all__ = ["compile_avro"]
 

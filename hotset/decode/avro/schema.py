@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hotset.errors import SchemaMismatchError
-from hotset.registry import RegisteredSchema
+from hotset.registered import RegisteredSchema
 
 MAX_DEPTH: Final = 64
 _PLAIN: Final = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")

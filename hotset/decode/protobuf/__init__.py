@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from hotset.decode.decoded import Decoded
 from hotset.errors import UnsupportedFormatError
-from hotset.registry import RegisteredSchema
+from hotset.registered import RegisteredSchema
 
 _NEEDED: Final = ("google", "google.protobuf", "grpc_tools")
 

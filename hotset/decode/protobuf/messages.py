@@ -22,7 +22,7 @@ from hotset.decode.protobuf.native import payload_decoder
 from hotset.decode.protobuf.plan import plan_columns
 from hotset.decode.protobuf.reference import DecodePayloads
 from hotset.errors import SchemaMismatchError
-from hotset.registry import RegisteredSchema
+from hotset.registered import RegisteredSchema
 
 _Path = tuple[int, ...]
 
