@@ -1,7 +1,7 @@
-"""For each format: how a good record looks, and every way a record of it can be bad.
+"""For each format and each place in a record: how a good record looks, and every way it can be bad.
 
-The suite of bad records is one for all formats, so what differs is only here: the
-bytes, words that the reason must have, and schemas that records name.
+The suite of bad records is one for all, so what differs is only here: the bytes, where
+they are in a record, words that the reason must have, and schemas that records name.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -30,21 +30,50 @@ SCHEMA: Final = pa.schema(
 )
 
 
+class Record(NamedTuple):
+    """What a producer sends; headers of the records' own stand beside these."""
+
+    value: bytes | None
+    key: bytes
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+def _as_value(payload: bytes, number: int) -> Record:
+    return Record(payload, b"k%d" % number)
+
+
 @dataclass(frozen=True)
 class Payloads:
-    """One format.
+    """One format in one place of records.
 
     Attributes:
         record_format: How records are encoded.
-        good: Makes the record with this id, note "n<id>" and x = id.
-        bad: What is wrong with a record to its bytes, and a word of the reason.
-        misfits: The same, of records whose schema no row can be made of.
+        good: Makes the payload of the record with this id, note "n<id>" and x = id.
+        bad: What is wrong with a payload to its bytes, and a word of the reason.
+        misfits: The same, of payloads whose schema no row can be made of.
+        place: Makes the record that has a payload, and says the rest of what the row with a number is.
+        schema: The columns of the table.
     """
 
     record_format: RecordFormat
     good: Callable[[int], bytes]
     bad: Mapping[str, tuple[bytes, str]]
     misfits: Mapping[str, tuple[bytes, str]] = field(default_factory=dict)
+    place: Callable[[bytes, int], Record] = _as_value
+    schema: pa.Schema = SCHEMA
+
+    def record(self, number: int) -> Record:
+        """The good record with a number."""
+        return self.place(self.good(number), number)
+
+    def bad_record(self, wrong: str, number: int = 2) -> Record:
+        """The record with a number and a bad payload."""
+        return self.place(self.all_bad[wrong][0], number)
+
+    @property
+    def all_bad(self) -> Mapping[str, tuple[bytes, str]]:
+        """Everything that can be wrong."""
+        return {**self.bad, **self.misfits}
 
 
 def _framed(schema_id: int, body: bytes) -> bytes:
@@ -149,11 +178,89 @@ _PROTOBUF: Final = Payloads(
     },
 )
 
-FORMATS: Final = {"json": _JSON, "json_schema": _JSON_SCHEMA, "avro": _AVRO, "protobuf": _PROTOBUF}
 
-CASES: Final = [
-    (name, wrong) for name, payloads in FORMATS.items() for wrong in (*payloads.bad, *payloads.misfits)
-]
+def _in_keys(values: Payloads) -> Payloads:
+    """The same payloads as keys, of which all columns are; values are documents with nothing in them."""
+    return Payloads(
+        RecordFormat("json", key=values.record_format.value, key_fields=tuple(SCHEMA.names)),
+        values.good,
+        {**values.bad, **({} if "empty" in values.bad else {"empty": (b"", "its key")})},
+        values.misfits,
+        lambda payload, _: Record(b"{}", payload),
+    )
+
+
+def _in_headers(framed: Payloads, side: str) -> Payloads:
+    """The same records with what names the schema in a header, and only the rest in value or key."""
+    head = 6 if "protobuf" in (framed.record_format.value, framed.record_format.key) else 5
+
+    def place(payload: bytes, number: int) -> Record:
+        header = (f"__{side}_schema_id", payload[:head])
+        whole = framed.place(payload[head:], number)
+        return whole._replace(headers=(header,))
+
+    unnamed = {wrong: (payload, "does not name a schema") for wrong, (payload, _) in _UNFRAMED.items()}
+    identity = {"half an identity": (b"\x01" * head, "does not name a schema")}
+    return replace(framed, bad={**framed.bad, **unnamed, **identity}, place=place)
+
+
+_TEXT: Final = Payloads(
+    RecordFormat("string", key="json", key_fields=("id", "at")),
+    lambda number: b"n%d" % number,
+    {
+        "not UTF-8": (b"n\xff", "not UTF-8 (byte 1)"),
+        "half a character": (b"\xe2\x82", "not UTF-8 (byte 0)"),
+        "a surrogate": (b"\xed\xa0\x80", "not UTF-8"),
+    },
+    place=lambda payload, number: Record(payload, _beside(number)),
+)
+
+_KEY_TEXT: Final = replace(
+    _TEXT,
+    record_format=RecordFormat("json", key="string", key_fields=("note",)),
+    place=lambda payload, number: Record(_beside(number), payload),
+)
+
+# Columns of bytes hold all payloads, if they are not of one size.
+_BYTES: Final = Payloads(
+    RecordFormat("bytes", key="json", key_fields=("id", "at")),
+    lambda number: b"n%d" % number,
+    {
+        "too long": (b"n22", "it has 3 bytes, and the column has 2"),
+        "too short": (b"n", "it has 1 bytes"),
+        "empty": (b"", "it has 0 bytes"),
+    },
+    place=_TEXT.place,
+    schema=SCHEMA.set(1, pa.field("note", pa.binary(2))),
+)
+
+_KEY_BYTES: Final = replace(
+    _BYTES,
+    record_format=RecordFormat("json", key="bytes", key_fields=("note",)),
+    place=_KEY_TEXT.place,
+)
+
+
+def _beside(number: int) -> bytes:
+    """What the other half of a record tells whose one half is a note."""
+    return json.dumps({"id": number, "at": {"x": number}}).encode()
+
+
+_VALUES: Final = {"json": _JSON, "json_schema": _JSON_SCHEMA, "avro": _AVRO, "protobuf": _PROTOBUF}
+_FRAMED: Final = [name for name in _VALUES if name != "json"]
+
+FORMATS: Final[Mapping[str, Payloads]] = {
+    **_VALUES,
+    **{f"{name} id in a header": _in_headers(_VALUES[name], "value") for name in _FRAMED},
+    **{f"{name} key": _in_keys(values) for name, values in _VALUES.items()},
+    **{f"{name} key id in a header": _in_headers(_in_keys(_VALUES[name]), "key") for name in _FRAMED},
+    "string": _TEXT,
+    "string key": _KEY_TEXT,
+    "bytes": _BYTES,
+    "bytes key": _KEY_BYTES,
+}
+
+CASES: Final = [(name, wrong) for name, payloads in FORMATS.items() for wrong in payloads.all_bad]
 
 _PROTO: Final = """
 syntax = "proto3";
