@@ -138,7 +138,7 @@ OPTIONS: Final = (
         "integer",
         "67108864",
         "Bytes of raw records that reading one hot split holds at a time, at most; a record larger than a "
-        "quarter of it comes on top.",
+        "twentieth of it may come on top.",
     ),
     Option("maxRecordsPerPartition", "integer", "250000", "Offsets per hot split of one partition, at most."),
     Option("split-size", "integer", "134217728", "Bytes of data files per cold split, at most."),

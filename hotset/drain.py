@@ -9,8 +9,11 @@ offsets too. Anything else raises. The file does not look inside a value.
 from __future__ import annotations
 
 import contextlib
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -26,6 +29,7 @@ from hotset.errors import (
     KafkaUnavailableError,
     OffsetOutOfRangeError,
 )
+from hotset.lanes import Guard, read_ahead
 from hotset.native import native_available
 from hotset.offsets import Isolation, OffsetRange
 from hotset.source import DEFAULT_LIMITS, DrainLimits, Event, RecordSource, Wanted
@@ -37,6 +41,8 @@ _POLL_S: Final = 0.02
 
 # A consumer is not told of a topic that is gone or denied to it: its partitions fall silent.
 _SILENCE_MS: Final = 2000
+
+_MOST_LANES: Final = 4
 
 
 def drain(
@@ -50,11 +56,12 @@ def drain(
     has_keys: bool = False,
     leader_epoch: Mapping[int, int] = MappingProxyType({}),
     has_headers: bool = False,
-    guard: Callable[[], None] = lambda: None,
+    guard: Guard = lambda: None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the visible records of the ranges, each exactly once, as `RAW_SCHEMA` batches.
 
-    Records of one partition come in offset order; partitions interleave.
+    Records of one partition come in offset order; partitions interleave. While one batch is used, the next
+    ones are read by threads, which end with the iterator; a short read needs none.
 
     Args:
         client: The cluster to read.
@@ -66,7 +73,7 @@ def drain(
         has_keys: Whether the batches have the records' keys too .
         leader_epoch: Partition to epoch of the leader when the ranges were planned, where known.
         has_headers: Whether they also have headers and timestamp types.
-        guard: Called often while waiting; what it raises ends the read.
+        guard: Called often while waiting, in the caller's thread; what it raises ends the read.
 
     Raises:
         OffsetOutOfRangeError: Kafka no longer holds part of a range.
@@ -82,25 +89,72 @@ def drain(
     wanted = Wanted(
         topic, ranges, isolation, limits, leader_epoch, has_keys=has_keys, has_headers=has_headers
     )
-    source = _open(client, wanted)
+    is_native = native_available().is_available
+    shares = _shares(wanted, _cores() if is_native else 1)
+    progress = _Progress(time.monotonic())
+    reads = [partial(_read, client, share, deadline, progress, is_native=is_native) for share in shares]
+    # What fits into one chunk is read before there is anything to do beside it.
+    is_short = sum(r.span for r in ranges) <= limits.chunk_rows
+    yield from reads[0](guard) if is_short else read_ahead(reads, guard)
+
+
+def _shares(wanted: Wanted, at_most: int) -> list[Wanted]:
+    """Spread ranges over lanes, which wait for the broker and for librdkafka's thread in parallel."""
+    worth = sum(r.span for r in wanted.ranges) // wanted.limits.chunk_rows
+    count = max(1, min(len(wanted.ranges), at_most, worth, _MOST_LANES))
+    shares: list[list[OffsetRange]] = [[] for _ in range(count)]
+    for one in sorted(wanted.ranges, key=lambda r: -r.span):
+        min(shares, key=lambda share: sum(r.span for r in share)).append(one)
+    limits = replace(wanted.limits, lanes=count)
+    return [replace(wanted, ranges=tuple(share), limits=limits) for share in shares]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _read(
+    client: KafkaClient,
+    wanted: Wanted,
+    deadline: Deadline,
+    progress: _Progress,
+    guard: Guard,
+    *,
+    is_native: bool,
+) -> Generator[pa.RecordBatch, None, None]:
+    source = _open(client, wanted, is_native=is_native)
     try:
-        yield from _Drain(client, source, wanted, deadline).chunks(guard)
+        yield from _Drain(client, source, wanted, deadline, progress).chunks(guard)
     finally:
         source.close()
 
 
-def _open(client: KafkaClient, wanted: Wanted) -> RecordSource:
-    if native_available().is_available:
+def _open(client: KafkaClient, wanted: Wanted, *, is_native: bool) -> RecordSource:
+    if is_native:
         from hotset.native.source import NativeSource
 
         return NativeSource(client, wanted)
     return ConsumedSource(client, wanted)
 
 
+@dataclass(slots=True)
+class _Progress:
+    """When anything of a drain moved last, in whichever lane."""
+
+    at_s: float
+
+
 class _Drain:
     """One pass over a set of ranges; holds how far each partition has come."""
 
-    def __init__(self, client: KafkaClient, source: RecordSource, wanted: Wanted, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        client: KafkaClient,
+        source: RecordSource,
+        wanted: Wanted,
+        deadline: Deadline,
+        progress: _Progress,
+    ) -> None:
         self._client = client
         self._source = source
         self._topic = wanted.topic
@@ -109,10 +163,10 @@ class _Drain:
         self._ends = {r.partition: r.end for r in wanted.ranges}
         self._next = {r.partition: r.start for r in wanted.ranges}
         self._open = set(self._ends)
-        self._moved_at_s = time.monotonic()
+        self._progress = progress
         self._ask_after_ms = _SILENCE_MS
 
-    def chunks(self, guard: Callable[[], None]) -> Iterator[pa.RecordBatch]:
+    def chunks(self, guard: Guard) -> Iterator[pa.RecordBatch]:
         while self._open:
             guard()
             arrived = self._source.take(self._wait_s())
@@ -122,7 +176,7 @@ class _Drain:
                 self._take_event(event)
             if arrived.is_full:
                 yield self._source.hand_out()
-                self._moved_at_s = time.monotonic()  # whoever took the chunk had the time since
+                self._progress.at_s = time.monotonic()  # whoever took the chunk had the time since
             elif not arrived.has_more:
                 self._note_positions()
             if self._open:
@@ -174,14 +228,14 @@ class _Drain:
     def _advance(self, partition: int, next_offset: int) -> None:
         if next_offset > self._next[partition]:
             self._next[partition] = next_offset
-            self._moved_at_s = time.monotonic()
+            self._progress.at_s = time.monotonic()
         if next_offset >= self._ends[partition] and partition in self._open:
             self._open.discard(partition)
             if self._open:  # else all of them are left at once
                 self._source.leave(partition)
 
     def _require_time(self) -> None:
-        waited_ms = (time.monotonic() - self._moved_at_s) * 1000
+        waited_ms = (time.monotonic() - self._progress.at_s) * 1000
         if self._deadline.has_passed or waited_ms >= self._limits.no_progress_ms:
             raise self._too_late(waited_ms)
         if waited_ms < _SILENCE_MS:

@@ -45,29 +45,35 @@ class DrainLimits:
 
     Attributes:
         chunk_rows: Records per chunk handed out, at most.
-        memory_bytes: Bytes a drain holds at a time, at most: what was fetched ahead, the chunk that is
-            gathered, and the one handed out before it. A record larger than `chunk_bytes` comes on top.
+        memory_bytes: Bytes a drain holds at a time, at most: what was fetched ahead, the chunks that are
+            gathered, the one handed out before them, and what becomes of it. A record larger than
+            `chunk_bytes` comes on top.
         no_progress_ms: Longest wait without any position moving.
+        lanes: How many sources share the memory.
     """
 
-    chunk_rows: int = 65536
+    chunk_rows: int = 32768
     memory_bytes: int = 64 * 1024 * 1024
     no_progress_ms: int = 30_000
+    lanes: int = 1
 
     @property
     def chunk_bytes(self) -> int:
-        """Bytes of values, keys and headers per chunk, at most; two chunks are half of the memory."""
-        return min(max(1, self.memory_bytes // 4), _LARGEST_CHUNK)
+        """Bytes of values, keys and headers per chunk, at most.
+
+        A chunk of each lane and the one handed out are a quarter of the memory.
+        """
+        return min(max(1, self.memory_bytes // (4 * (self.lanes + 1))), _LARGEST_CHUNK)
 
     @property
     def ahead_bytes(self) -> int:
         """Bytes fetched ahead, at which fetching pauses; one answer, which may come then, has no more."""
-        return min(max(1024, self.memory_bytes // 8), _MOST_AHEAD_BYTES)
+        return min(max(1024, self.memory_bytes // (8 * self.lanes)), _MOST_AHEAD_BYTES)
 
     @property
     def ahead_rows(self) -> int:
         """Records fetched ahead, at which fetching pauses."""
-        return min(max(1, self.memory_bytes // 8 // _RECORD_COST), _MOST_AHEAD_ROWS)
+        return min(max(1, self.memory_bytes // (8 * self.lanes) // _RECORD_COST), _MOST_AHEAD_ROWS)
 
 
 DEFAULT_LIMITS: Final = DrainLimits()

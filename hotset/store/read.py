@@ -34,7 +34,7 @@ class ReadMeter:
     Attributes:
         records_resident: Records that were in the store.
         records_fetched: Records that were read from Kafka.
-        fetch_ms, decode_ms: Milliseconds of reading from Kafka, and of decoding.
+        fetch_ms, decode_ms: Milliseconds of waiting for Kafka, which is read meanwhile, and of decoding.
         store_ms: Milliseconds of finding, waiting for and writing chunks.
     """
 

@@ -48,5 +48,5 @@ def test_too_many_offsets_are_refused_before_reading(hot: Lake) -> None:
 def test_little_memory_is_the_same_answer(hot: Lake) -> None:
     batches = list(hot.open(maxDrainBytes=str(40 * VALUE_BYTES)).scan().batches())
 
-    assert [batch.num_rows for batch in batches] == [10] * 10
+    assert [batch.num_rows for batch in batches] == [5] * 20
     assert [row["seq"] for batch in batches for row in batch.to_pylist()] == list(range(1000, 1100))

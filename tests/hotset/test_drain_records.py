@@ -145,9 +145,9 @@ def test_chunks_keep_to_their_bytes(client: KafkaClient, broker: KafkaBroker, to
         chunks_of(client, topic, OffsetRange(0, 0, 500), limits=limits, has_keys=True, has_headers=True)
     )
 
-    assert limits.chunk_bytes == 10_000
-    assert [chunk.num_rows for chunk in plain] == [16] * 31 + [4]
-    assert [chunk.num_rows for chunk in whole] == [10] * 50
+    assert limits.chunk_bytes == 5_000
+    assert [chunk.num_rows for chunk in plain] == [8] * 62 + [4]
+    assert [chunk.num_rows for chunk in whole] == [5] * 100
 
 
 @both_ways
