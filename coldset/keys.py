@@ -150,7 +150,7 @@ def _read(file: DeleteFile, columns: Sequence[KeyColumn], metadata: TableMetadat
     parts: list[list[pa.Array]] = [[pa.array([], column.arrow)] for column in columns]
     with open_file(io, file.path, file.file_format, metadata.name_mapping()) as opened:
         projection = Projection(opened.columns, _NOTHING)
-        for batch in opened.batches([column.path[0].field_id for column in columns]):
+        for _, batch in opened.batches([column.path[0].field_id for column in columns]):
             for part, column in zip(parts, columns, strict=True):
                 part.append(projection.leaf(column.path, column.arrow, batch))
     arrays = tuple(pa.concat_arrays(part) for part in parts)

@@ -30,8 +30,19 @@ class OpenFile:
     columns: tuple[FileColumn, ...]
     fragment: Any
 
-    def batches(self, field_ids: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Yield the top-level columns with these ids, as far as there are any, named by their places.
+    @property
+    def footer(self) -> Any:
+        """The metadata of a Parquet file, or None of another one."""
+        return getattr(self.fragment, "metadata", None)
+
+    def batches(
+        self, field_ids: Sequence[int], groups: Sequence[bool] | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield batches, each with the number of the row of the file that it begins with.
+
+        Args:
+            field_ids: Which top-level columns, as far as there are any; they are named by their places.
+            groups: Which row groups; all of them by default.
 
         Raises:
             OSError, pa.ArrowException: The file is broken.
@@ -41,10 +52,24 @@ class OpenFile:
             for place, column in enumerate(self.columns)
             if column.field_id in field_ids
         }
-        scanner = ds.Scanner.from_fragment(
-            self.fragment, schema=self.fragment.physical_schema, columns=names, use_threads=True
-        )
-        yield from scanner.to_batches()
+        for row, fragment in self._pieces(groups):
+            scanner = ds.Scanner.from_fragment(
+                fragment, schema=self.fragment.physical_schema, columns=names, use_threads=True
+            )
+            start = row
+            for batch in scanner.to_batches():
+                yield start, batch
+                start += batch.num_rows
+
+    def _pieces(self, groups: Sequence[bool] | None) -> Iterator[tuple[int, Any]]:
+        if groups is None or all(groups):
+            yield 0, self.fragment
+            return
+        row = 0
+        for number, is_wanted in enumerate(groups):
+            if is_wanted:
+                yield row, self.fragment.subset(row_group_ids=[number])
+            row += self.footer.row_group(number).num_rows
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def _read_pairs(delete: DeleteFile, io: FileIO) -> dict[str, BitMap64]:
     found: dict[str, BitMap64] = {}
     with open_file(io, delete.path, delete.file_format, None) as opened:
         paths, rows = (_place(opened.columns, each) for each in (DELETED_PATH, DELETED_POSITION))
-        for batch in opened.batches((DELETED_PATH, DELETED_POSITION)):
+        for _, batch in opened.batches((DELETED_PATH, DELETED_POSITION)):
             names = batch.column(paths).cast(pa.string()).dictionary_encode()
             for number, name in enumerate(names.dictionary.to_pylist()):
                 mine = batch.column(rows).filter(pc.equal(names.indices, number))

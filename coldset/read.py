@@ -26,6 +26,7 @@ from coldset.keys import DeletedKeys, deleted_keys
 from coldset.opened import OpenFile, open_file
 from coldset.positions import deleted_positions
 from coldset.project import Projection
+from coldset.row_groups import wanted_groups
 from coldset.scan import ColdTask
 from coldset.schema import arrow_schema
 
@@ -95,11 +96,12 @@ class _FileReader:
         if not fields and not self._keys:
             yield _rows_without_columns(file.rows - self._deleted.range_cardinality(0, file.rows))
             return
-        rows = 0
         with open_file(self._io, file.path, file.file_format, self._task.metadata.name_mapping()) as opened:
             projection = Projection(opened.columns, constants_of(self._task.metadata, file))
-            for batch in self._batches(opened, fields):
-                left = self._left(projection, batch, rows)
+            groups = self._groups(opened)
+            rows = _rows_of_others(opened, groups)
+            for start, batch in opened.batches(self._ids(fields), groups):
+                left = self._left(projection, batch, start)
                 rows += batch.num_rows
                 arrays = [projection.column(f, t.type, batch) for f, t in zip(fields, wanted, strict=True)]
                 if not fields:
@@ -112,10 +114,16 @@ class _FileReader:
         if rows != file.rows:
             raise ValueError(f"it has {rows} rows, and its manifest says {file.rows}")
 
-    def _batches(self, opened: OpenFile, fields: Sequence[NestedField]) -> Iterator[pa.RecordBatch]:
+    def _ids(self, fields: Sequence[NestedField]) -> tuple[int, ...]:
         ids = {field.field_id for field in fields}
         ids.update(column.path[0].field_id for keys in self._keys for column in keys.columns)
-        return opened.batches(tuple(ids))
+        return tuple(ids)
+
+    def _groups(self, opened: OpenFile) -> list[bool] | None:
+        where = self._task.where
+        if where is None or opened.footer is None:
+            return None
+        return wanted_groups(opened.footer, opened.columns, self._task.schema, where)
 
     def _left(self, projection: Projection, batch: pa.RecordBatch, start: int) -> pa.Array | None:
         """Return which rows are left, of a batch that starts at a row of the file; None for all."""
@@ -144,6 +152,11 @@ def constants_of(metadata: TableMetadata, file: ColdFile) -> dict[int, object]:
         for place, field in enumerate(metadata.specs()[file.spec_id].fields)
         if isinstance(field.transform, IdentityTransform)
     }
+
+
+def _rows_of_others(opened: OpenFile, groups: Sequence[bool] | None) -> int:
+    others = [number for number, is_wanted in enumerate(groups or ()) if not is_wanted]
+    return sum(opened.footer.row_group(number).num_rows for number in others)
 
 
 def _rows_without_columns(rows: int) -> pa.RecordBatch:

@@ -1,0 +1,83 @@
+"""Which row groups of a Parquet file may have rows that are asked for, as its footer tells.
+
+A footer's bounds are known in the file's own types, so they count only where
+these are the table's; those of floats do not count, since writers differ in
+what they do with NaN. Which rows of a group are wanted is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyiceberg.schema import Schema
+from pyiceberg.types import DoubleType, FloatType, IcebergType, IntegerType, LongType
+
+from coldset.columns import FileColumn
+from coldset.facts import UNKNOWN, Fact, comparable
+from coldset.predicate import Predicate
+from coldset.pruning import may_match
+
+
+def wanted_groups(footer: Any, columns: Sequence[FileColumn], schema: Schema, where: Predicate) -> list[bool]:
+    """Return, for each row group, whether it may have rows for which a predicate is true.
+
+    Args:
+        footer: The file's metadata, as Arrow has it.
+        columns: Its columns, with the table's ids.
+        schema: The table's, whose names the predicate uses.
+        where: What is asked for.
+
+    Raises:
+        Nothing of its own.
+    """
+    leaves = dict(_leaves(columns))
+
+    def facts_of(name: str) -> tuple[Sequence[Fact], IcebergType] | None:
+        field = next((each for each in schema.fields if each.name == name), None)
+        place = None if field is None else leaves.get(field.field_id)
+        if field is None or place is None:
+            return None
+        groups = (footer.row_group(number) for number in range(footer.num_row_groups))
+        return [_fact(group, place, field.field_type) for group in groups], field.field_type
+
+    return may_match(where, facts_of, footer.num_row_groups)
+
+
+def _leaves(columns: Sequence[FileColumn]) -> Iterator[tuple[int, int]]:
+    """Yield the id of each column without parts, and its place among the leaves of the file."""
+    place = 0
+    for column in columns:
+        if column.field_id is not None and not column.children:
+            yield column.field_id, place
+        place += _width(column)
+
+
+def _width(column: FileColumn) -> int:
+    return sum(_width(child) for child in column.children) or 1
+
+
+def _fact(group: Any, place: int, kind: IcebergType) -> Fact:
+    try:
+        said = group.column(place).statistics
+        if said is None:
+            return UNKNOWN
+        nulls = said.null_count if said.has_null_count else None
+        sides = (said.min, said.max) if said.has_min_max else (None, None)
+    except (ValueError, OverflowError, NotImplementedError):
+        return UNKNOWN  # a text that was cut off within a character, or a time that is none here
+    low, high = (_side(side, kind) for side in sides)
+    has_value = nulls is None or nulls < group.num_rows
+    return Fact(low, high, has_null=nulls != 0, has_value=has_value)
+
+
+def _side(value: Any, kind: IcebergType) -> int | float | bytes | None:
+    # A plain number may be in any unit, unless a number is what the table has.
+    is_odd = (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and not isinstance(kind, IntegerType | LongType)
+    )
+    if value is None or is_odd or isinstance(kind, FloatType | DoubleType):
+        return None
+    return comparable(value, kind)
