@@ -41,6 +41,8 @@ T = TypeVar("T")
 _PAUSE_S: Final = 0.05
 _SLICE_S: Final = 0.05
 
+_PIECE: Final = "max.partition.fetch.bytes"
+_PIECES: Final = {_PIECE, "fetch.message.max.bytes"}  # two names of one property
 LATEST: Final[Any] = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
 EARLIEST: Final[Any] = _OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 
@@ -159,8 +161,9 @@ class KafkaClient:
         Raises:
             KafkaConfigError: librdkafka refuses a property.
         """
+        ranges = tuple(ranges)
         settings = {
-            **self.reader_settings(isolation, limits),
+            **self.reader_settings(isolation, limits, len(ranges)),
             "error_cb": self._trouble.note,
             "logger": _SILENT,
         }
@@ -168,16 +171,17 @@ class KafkaClient:
         consumer.assign([_position(topic, r, leader_epoch.get(r.partition, -1)) for r in ranges])
         return consumer
 
-    def reader_settings(self, isolation: Isolation, limits: DrainLimits) -> dict[str, str]:
-        """Return the properties of an exact reader, with secrets in them.
+    def reader_settings(self, isolation: Isolation, limits: DrainLimits, partitions: int) -> dict[str, str]:
+        """Return the properties of an exact reader of so many partitions, with secrets in them.
 
-        They are: no reset, no commits, no group that is joined, checksums on, a bounded queue, and no
-        one-second pause once it is full.
+        They are: no reset, no commits, no group that is joined, checksums on, a bounded queue, answers no
+        larger than it, and no one-second pause once it is full.
 
         Raises:
             Nothing of its own.
         """
         return {
+            **({} if _PIECES & self.properties.keys() else {_PIECE: str(limits.piece_bytes(partitions))}),
             **self.properties,
             "group.id": "kafkaiceberg",
             "enable.auto.commit": "false",

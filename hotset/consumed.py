@@ -10,6 +10,7 @@ import itertools
 import operator
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -36,8 +37,10 @@ class ConsumedSource:
         self._waiting: deque[Any] = deque()  # consumed, and not looked at yet
         self._has_more = False
         self._begin()
+        # Objects of Python need room too: what is fetched ahead leaves it to them.
+        limits = replace(wanted.limits, memory_bytes=wanted.limits.memory_bytes // 2)
         self._consumer = client.consume(
-            wanted.topic, wanted.ranges, wanted.isolation, wanted.leader_epoch, wanted.limits
+            wanted.topic, wanted.ranges, wanted.isolation, wanted.leader_epoch, limits
         )
 
     def _begin(self) -> None:

@@ -31,7 +31,7 @@ from hotset.errors import (
 )
 from hotset.exchange import Request, exchange
 from hotset.registered import RegisteredSchema, read_schema, version_path
-from hotset.registry_settings import Address, RegistrySettings, parse_registry
+from hotset.registry_settings import Address, RegistrySettings, identity_of, parse_registry
 
 _KEPT: Final = 4096
 _REGISTRIES: Final = 64
@@ -238,10 +238,15 @@ def registry_for(properties: Mapping[str, str]) -> SchemaRegistry:
     Raises:
         RegistryConfigError: A property is unknown, malformed, or contradicts another.
     """
-    settings = parse_registry(properties)
+    # Known properties are not read again: each split asks, and trust in certificates takes long to set up.
+    identity = identity_of(properties)
     with _lock:
-        registry = _registries.setdefault(settings.identity, SchemaRegistry(settings))
-        _registries.move_to_end(settings.identity)
+        registry = _registries.get(identity)
+    if registry is None:
+        registry = SchemaRegistry(parse_registry(properties))
+    with _lock:
+        registry = _registries.setdefault(identity, registry)
+        _registries.move_to_end(identity)
         while len(_registries) > _REGISTRIES:
             _registries.popitem(last=False)
         return registry

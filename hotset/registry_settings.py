@@ -53,14 +53,12 @@ class RegistrySettings:
         authorization: The header of that name, or None.
         context: Whom to trust over https, and who we are; None if no address has it.
         timeout_ms: Milliseconds for one schema with all it refers to.
-        identity: Equal exactly for equal properties; a digest, since they hold secrets.
     """
 
     addresses: tuple[Address, ...]
     authorization: str | None = field(repr=False)
     context: ssl.SSLContext | None = field(repr=False)
     timeout_ms: int
-    identity: str = field(repr=False)
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.addresses))
@@ -101,8 +99,16 @@ def parse_registry(properties: Mapping[str, str]) -> RegistrySettings:
         authorization=_authorization(properties),
         context=_context(properties) if is_secure else None,
         timeout_ms=_timeout_ms(properties),
-        identity=hashlib.sha256(json.dumps(sorted(properties.items())).encode()).hexdigest(),
     )
+
+
+def identity_of(properties: Mapping[str, str]) -> str:
+    """Return what is equal exactly for equal properties, and tells none of them.
+
+    Raises:
+        Nothing of its own.
+    """
+    return hashlib.sha256(json.dumps(sorted(properties.items())).encode()).hexdigest()
 
 
 def _address(url: str) -> Address:

@@ -19,6 +19,8 @@ from hotset.offsets import Isolation, OffsetRange
 _LARGEST_CHUNK: Final = 512 * 1024 * 1024  # Arrow's offsets within a chunk have 32 bits
 _MOST_AHEAD_BYTES: Final = 1024 * 1024 * 1024  # librdkafka takes no settings much above these
 _MOST_AHEAD_ROWS: Final = 1_000_000
+_SMALLEST_PIECE: Final = 64 * 1024
+_LARGEST_PIECE: Final = 512 * 1024  # compressed records unfold to many times of it
 _RECORD_COST: Final = 512  # about what librdkafka keeps of a record beside its bytes
 
 RAW_SCHEMA: Final = pa.schema(
@@ -74,6 +76,10 @@ class DrainLimits:
     def ahead_rows(self) -> int:
         """Records fetched ahead, at which fetching pauses."""
         return min(max(1, self.memory_bytes // (8 * self.lanes) // _RECORD_COST), _MOST_AHEAD_ROWS)
+
+    def piece_bytes(self, partitions: int) -> int:
+        """Return how much of each partition one answer may have: all of it is a part of `ahead_bytes`."""
+        return min(max(self.ahead_bytes // (4 * max(1, partitions)), _SMALLEST_PIECE), _LARGEST_PIECE)
 
 
 DEFAULT_LIMITS: Final = DrainLimits()

@@ -10,7 +10,6 @@ go back into their order. This file must not know what is in a body.
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Callable
 from functools import lru_cache
@@ -24,7 +23,7 @@ from hotset.decode.avro.match import Known
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.json import decode_json
 from hotset.errors import HotsetError, SchemaMismatchError
-from hotset.native import PURE
+from hotset.native import is_pure
 from hotset.registered import Kind, RegisteredSchema
 from hotset.registry import SchemaRegistry
 
@@ -183,8 +182,7 @@ class FramedDecoder:
             )
         try:
             reader = None if self._reader is None else self._reader()
-            is_pure = bool(os.environ.get(PURE))
-            return _compile(writer, schema, reader, self._lone, self._known, is_pure=is_pure)
+            return _compile(writer, schema, reader, self._lone, self._known, is_pure=is_pure())
         except SchemaMismatchError as exc:
             raise SchemaMismatchError(f"{what}: {exc}", **{**exc.details, "schema": str(named)}) from exc
 

@@ -24,13 +24,22 @@ class Native:
     reason: str
 
 
+def is_pure() -> bool:
+    """Return whether everything is to be done in Python, whatever was built.
+
+    Raises:
+        Nothing of its own.
+    """
+    return bool(os.environ.get(PURE))
+
+
 def native_available() -> Native:
     """Return whether drains take records natively in this process now.
 
     Raises:
         Nothing of its own.
     """
-    if os.environ.get(PURE):
+    if is_pure():
         return Native(is_available=False, reason=f"{PURE} is set")
     return _found()
 
@@ -52,4 +61,4 @@ def _found() -> Native:
     return Native(is_available=True, reason=f"librdkafka {version}")
 
 
-__all__ = ["PURE", "Native", "native_available"]
+__all__ = ["PURE", "Native", "is_pure", "native_available"]

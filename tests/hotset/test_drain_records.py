@@ -135,6 +135,16 @@ def test_memory_goes_with_every_setting_of_a_user(
     ]
 
 
+@pytest.mark.parametrize("lanes", [1, 2, 4])
+def test_what_is_held_at_a_time_is_less_than_the_memory(lanes: int) -> None:
+    limits = DrainLimits(memory_bytes=64 * MEGABYTE, lanes=lanes)
+    chunks = (lanes + 1) * limits.chunk_bytes
+
+    for partitions in (1, 2, 30 // lanes):
+        answer = partitions * limits.piece_bytes(partitions)
+        assert chunks + lanes * (limits.ahead_bytes + answer) <= limits.memory_bytes // 2
+
+
 @both_ways
 def test_chunks_keep_to_their_bytes(client: KafkaClient, broker: KafkaBroker, topic: str) -> None:
     send(broker, topic, [{"value": b"v" * 600, "key": b"k" * 300, "headers": [("h", b"x" * 99)]}] * 500)

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
 from hotset.errors import HotsetError, RegistryAccessError, RegistryUnavailableError
 from hotset.registered import RegisteredSchema
-from hotset.registry import SchemaRegistry
+from hotset.registry import SchemaRegistry, registry_for
 from hotset.registry_settings import parse_registry
 from stack.certificates import Certificates
 from tests.hotset.small_registry import small_registry
@@ -120,3 +120,14 @@ def test_a_key_with_another_password_is_an_error_and_nothing_asks_for_one(
         ) as caught:
             ask(made, **files, **given)
         assert "another-secret" not in repr(caught.value)
+
+
+def test_trust_is_set_up_once_for_a_registry(made: Certificates, tmp_path: Path) -> None:
+    authority = tmp_path / "authority.pem"
+    authority.write_bytes(made.authority.read_bytes())
+    properties = {"url": "https://127.0.0.1:9", "ssl.ca.location": str(authority)}
+    registry = registry_for(properties)
+
+    authority.unlink()
+
+    assert registry_for(properties) is registry

@@ -6,7 +6,6 @@ around the buffers that come back. It must not know schemas, and decides nothing
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -15,7 +14,7 @@ import pyarrow as pa
 
 from hotset.decode.avro.program import Builder, Kind, Program, reason_of
 from hotset.decode.decoded import Decoded, Fault, batch_of
-from hotset.native import PURE
+from hotset.native import is_pure
 
 try:
     from hotset.decode.avro import _interpreter
@@ -33,7 +32,7 @@ def is_native() -> bool:
     Raises:
         Nothing of its own.
     """
-    return _BUILT and not os.environ.get(PURE)
+    return _BUILT and not is_pure()
 
 
 def native_runner(program: Program) -> Callable[[pa.BinaryArray], Decoded]:

@@ -7,7 +7,6 @@ are those of the reference, whether this path was there or not.
 
 from __future__ import annotations
 
-import os
 from array import array
 from typing import Final
 
@@ -18,7 +17,7 @@ from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.protobuf.plan import Part
 from hotset.decode.protobuf.program import Kind, NotCompiledError, Program, children_of, compile_program
 from hotset.decode.protobuf.reference import DecodePayloads, reference_decoder
-from hotset.native import PURE
+from hotset.native import is_pure
 
 try:
     from hotset.decode.protobuf import _wire
@@ -49,7 +48,7 @@ def payload_decoder(message: Descriptor, parts: tuple[Part, ...], schema: pa.Sch
         Nothing of its own.
     """
     by_reference = reference_decoder(message, parts, schema)
-    if not _IS_BUILT or os.environ.get(PURE) or not len(schema):
+    if not _IS_BUILT or is_pure() or not len(schema):
         return by_reference
     try:
         program = compile_program(message, parts, schema)
