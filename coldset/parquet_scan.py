@@ -46,6 +46,8 @@ _THREADS: Final = 8
 _MOST_GROUPS: Final = 64
 _MOST_ROWS: Final = 2**31 - 1
 _MOST_BITS: Final = 64 * 1024 * 1024 * 8
+# So many are looked up faster than as many bits as there are rows; more are not.
+_MOST_LISTED: Final = 250_000
 
 # Of a table, by its UUID, a snapshot and what the schema says: a restored table may give its ids again.
 ScanKey = tuple[str, int, str]
@@ -70,6 +72,11 @@ class ScanGroup:
     constants: tuple[tuple[int, str], ...]
     deleted: tuple[DeletedRows, ...]
     most_rows: int
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether its deleted rows are few enough to be a list of numbers instead of a bit for each row."""
+        return sum(map(len, self.deleted)) <= _MOST_LISTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +109,10 @@ class ParquetScan:
 
         Args:
             columns: The columns of the answer in their order; those that the table does not have are null.
-            deletes: For each group with deleted rows, by its place, a table with one row `bits`: a list
-                with a bit string for each file, in which the deleted rows are set.
+            deletes: For each group with deleted rows, by its place, a table of them. If they are listed, it
+                has a row for each with a number `row`, which counts on from file to file as if all were as
+                long as the longest; else one row `bits`, a list with a bit string for each file, in which
+                the deleted rows are set.
 
         Raises:
             Nothing of its own.
@@ -119,20 +128,21 @@ class ParquetScan:
         read = [definition for field_id, _, definition in self.fields if field_id not in constants]
         paths = ", ".join(text_literal(path) for path in group.paths)
         scan = f"read_parquet([{paths}], schema = MAP {{{', '.join(read)}}}, hive_partitioning = false)"
-        where = (
-            ""
-            if deletes is None
-            else (
-                f" WHERE get_bit((SELECT bits FROM {quoted(deletes)})[file_index::BIGINT + 1], "
-                "file_row_number::INTEGER) = 0"
-            )
-        )
+        where = "" if deletes is None else f" WHERE {_is_left(group, quoted(deletes))}"
         return f"SELECT {selected} FROM {scan}{where}"
 
     def _read(self, field_id: int) -> str:
         # A footer's bounds leave NaN out, and the engine skips rows by them, though NaN is above all
         # numbers to it. It takes no bounds through TRY, which of a column alone can hide no error.
         return f"try(c{field_id})" if field_id in self.with_nan else f"c{field_id}"
+
+
+def _is_left(group: ScanGroup, deletes: str) -> str:
+    if group.is_listed:
+        row = f"file_index::BIGINT * {group.most_rows} + file_row_number"
+        return f"({row}) NOT IN (SELECT row FROM {deletes})"
+    bits = f"(SELECT bits FROM {deletes})[file_index::BIGINT + 1]"
+    return f"get_bit({bits}, file_row_number::INTEGER) = 0"
 
 
 _scans: Final[Kept[ScanKey, ParquetScan]] = Kept(

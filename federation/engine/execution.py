@@ -17,6 +17,7 @@ import pyarrow as pa
 from coldset.sql_text import quoted
 from federation.engine.bounds import choose_bounds
 from federation.engine.clock import StatementClock
+from federation.engine.collect import can_collect_at_once, collect_at_once, collect_in_turn, is_row_by_row
 from federation.engine.columns import choose_columns
 from federation.engine.instance import deletes_of
 from federation.engine.statement import Statement
@@ -24,8 +25,6 @@ from federation.engine.streams import TableStreams
 from federation.errors import EngineError, ResultTooLargeError, SqlError
 from federation.parts import Part
 from hotset.decode import LETTERS
-
-_BATCH_ROWS: Final = 16384
 
 _NOT_IN_ARROW: Final = frozenset({"uhugeint", "time with time zone", "bit", "bignum", "varint", "variant"})
 _NESTED: Final = frozenset({"array", "list", "map", "struct", "union"})
@@ -56,12 +55,15 @@ class Execution:
         streams: Mapping[str, TableStreams],
         limits: Limits,
         clock: StatementClock,
+        *,
+        may_be_at_once: bool = True,
     ) -> None:
         self._cursor = cursor
         self._statement = statement
         self._streams = streams
         self._limits = limits
         self._clock = clock
+        self._is_at_once = may_be_at_once and can_collect_at_once()
 
     def run(self) -> pa.Table:
         """Return all rows.
@@ -70,6 +72,7 @@ class Execution:
             SqlError, EngineError, ResultTooLargeError: It failed; nothing is returned.
             QueryTimeoutError, QueryCancelledError: It was stopped.
             HotsetError, ColdsetError: A table could not be read exactly.
+            ResultGrewError: The result may be too large, which is known only when it is made in turn.
         """
         try:
             with self._clock.interrupting(self._cursor.interrupt):
@@ -101,6 +104,8 @@ class Execution:
         self._cursor.register(cold, streams.cold())
         self._cursor.register(hot, streams.hot())
         parts = [f"SELECT * FROM {quoted(cold)}", f"SELECT * FROM {quoted(hot)}"]
+        if not streams.taken.cut.hot_span:
+            del parts[1]
         if streams.scan is not None:
             scanned = streams.scan.sql(streams.schema.names, deletes_of(streams.scan))
             parts = [scanned, *(parts if streams.scan.rest else parts[1:])]
@@ -109,6 +114,7 @@ class Execution:
     def _choose_columns(self) -> None:
         # The plan of this very statement tells which columns its scans look at.
         row = self._cursor.execute(f"EXPLAIN (FORMAT JSON) {self._statement.sql}").fetchall()[0]
+        self._is_at_once = self._is_at_once and is_row_by_row(row[1])
         tables = list(self._streams.values())
         letters = [LETTERS.names for streams in tables if Part.DEAD_LETTERS in streams.parts]
         chosen = choose_columns(row[1], [*(streams.schema.names for streams in tables), *letters])
@@ -133,26 +139,16 @@ class Execution:
         return pa.table({"plan": [text for _, text in rows]})
 
     def _collect(self, relation: duckdb.DuckDBPyRelation) -> pa.Table:
-        reader = relation.to_arrow_reader(_BATCH_ROWS)
-        batches: list[pa.RecordBatch] = []
-        rows, size_bytes = 0, 0
-        for batch in reader:
-            rows += batch.num_rows
-            size_bytes += batch.nbytes
-            if rows > self._limits.max_rows or size_bytes > self._limits.max_bytes:
-                raise ResultTooLargeError(
-                    f"the result has more than {self._limits.max_rows} rows or "
-                    f"{self._limits.max_bytes} bytes; "
-                    "add a LIMIT, aggregate, or have the limit raised",
-                    max_rows=self._limits.max_rows,
-                    max_bytes=self._limits.max_bytes,
-                )
-            batches.append(batch)
+        limits = {"max_rows": self._limits.max_rows, "max_bytes": self._limits.max_bytes}
+        if self._is_at_once:
+            rows = collect_at_once(relation, self._cursor.interrupt, **limits)
+        else:
+            rows = collect_in_turn(relation, **limits)
         # Whatever the engine made of it: a read that failed or was stopped is no whole answer.
         for failure in (self._clock.stopped_by, *(streams.failure for streams in self._streams.values())):
             if failure is not None:
                 raise failure
-        return pa.Table.from_batches(batches, schema=reader.schema)
+        return rows
 
     def _translate(self, exc: Exception) -> Exception:
         failures = [streams.failure for streams in self._streams.values() if streams.failure is not None]

@@ -15,6 +15,7 @@ from typing import Final
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from coldset import ParquetScan
 from coldset.kept import Kept
@@ -84,15 +85,20 @@ def _open(scans: Sequence[ParquetScan]) -> duckdb.DuckDBPyConnection:
 
 
 def _keep_deletes(engine: duckdb.DuckDBPyConnection, table: str, group: ScanGroup) -> None:
-    """Make a table of one row: a list with a bit string for each file, as long as the largest file."""
-    deleted, bits = group.deleted, group.most_rows
-    files = pa.array([number for number, rows in enumerate(deleted) for _ in range(len(rows))], pa.int32())
-    positions = pa.array([position for rows in deleted for position in rows], pa.int64())
-    engine.register("gone", pa.table({"file": files, "position": positions}))
-    engine.execute(
-        f"CREATE TABLE {quoted(table)} AS "
-        f"SELECT list(coalesce(bits, repeat('0', {bits})::BIT) ORDER BY file) AS bits "
-        f"FROM (SELECT range::INTEGER AS file FROM range({len(deleted)})) LEFT JOIN "
-        f"(SELECT file, bitstring_agg(position, 0, {bits - 1}) AS bits FROM gone GROUP BY file) USING (file)"
-    )
+    """Make the table of a group's deleted rows, as the scan wants it."""
+    bits = group.most_rows
+    rows = [
+        pc.add(pa.array(memoryview(deleted.to_array()).cast("B").cast("q"), pa.int64()), place * bits)
+        for place, deleted in enumerate(group.deleted)
+    ]
+    engine.register("gone", pa.table({"row": pa.chunked_array(rows, pa.int64())}))
+    text = "SELECT row FROM gone"
+    if not group.is_listed:
+        text = (
+            f"SELECT list(coalesce(bits, repeat('0', {bits})::BIT) ORDER BY file) AS bits "
+            f"FROM (SELECT range AS file FROM range({len(group.deleted)})) LEFT JOIN "
+            f"(SELECT row // {bits} AS file, bitstring_agg(row % {bits}, 0, {bits - 1}) AS bits "
+            f"FROM gone GROUP BY file) USING (file)"
+        )
+    engine.execute(f"CREATE TABLE {quoted(table)} AS {text}")
     engine.unregister("gone")

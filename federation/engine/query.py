@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from coldset.errors import ColdReadError
 from federation.engine.clock import StatementClock
+from federation.engine.collect import ResultGrewError
 from federation.engine.execution import Execution, Limits
 from federation.engine.instance import open_cursor
 from federation.engine.statement import Statement, parse_statement
@@ -137,20 +138,31 @@ def _run(
         clock.require_going_on()
     try:
         return _run_once(statement, streams, limits, clock), streams
+    except ResultGrewError:
+        again = {name: each.again() for name, each in streams.items()}
+        for name, each in again.items():
+            each.scan = streams[name].scan
+        return _run_once(statement, again, limits, clock, may_be_at_once=False), again
     except (SqlError, EngineError) as exc:
         is_scanned = any(each.scan is not None for each in streams.values())
         if not is_scanned or isinstance(exc.__cause__, _OF_THE_TEXT):
             raise
     # The reader of files may be at fault, or a file. The other reader has an answer, or says which file.
     again = {name: each.again() for name, each in streams.items()}
-    return _run_once(statement, again, limits, clock), again
+    return _run_once(statement, again, limits, clock, may_be_at_once=False), again
 
 
 def _run_once(
-    statement: Statement, streams: Mapping[str, TableStreams], limits: Limits, clock: StatementClock
+    statement: Statement,
+    streams: Mapping[str, TableStreams],
+    limits: Limits,
+    clock: StatementClock,
+    *,
+    may_be_at_once: bool = True,
 ) -> pa.Table:
     cursor = open_cursor([each.scan for each in streams.values() if each.scan is not None])
     try:
-        return Execution(cursor, statement, streams, limits, clock).run()
+        execution = Execution(cursor, statement, streams, limits, clock, may_be_at_once=may_be_at_once)
+        return execution.run()
     finally:
         cursor.close()

@@ -45,10 +45,12 @@ class Alone:
         rows = pa.table({"id": ids, "note": [f"n{n}" for n in ids]}, schema=ROWS)
         self.catalog.load_table(self.name).append(rows)
 
-    def ask(self, statement: str) -> Answer:
+    def options(self) -> dict[str, str]:
         properties = {f"catalog.{key}": value for key, value in catalog_properties(self.directory).items()}
-        options = merge_options(self.name, {"read": "cold", "catalog.name": "cold", **properties}, {})
-        return run_query(statement.format(t=self.name), {self.name: options})
+        return merge_options(self.name, {"read": "cold", "catalog.name": "cold", **properties}, {})
+
+    def ask(self, statement: str) -> Answer:
+        return run_query(statement.format(t=self.name), {self.name: self.options()})
 
     def copied(self) -> Alone:
         """The same table under another name, as after a restore: it goes on by itself."""
@@ -213,4 +215,35 @@ def test_a_table_under_two_names_is_one_for_the_engine(tmp_path: Path) -> None:
     cursor = open_cursor([first, first])
 
     [deletes] = deletes_of(first).values()
-    assert cursor.sql(f"SELECT len(bits) FROM {quoted(deletes)}").fetchall() == [(1,)]
+    assert cursor.sql(f"SELECT row FROM {quoted(deletes)}").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("most_listed", [0, 5, 6])
+def test_deleted_rows_are_hidden_whether_they_are_listed_or_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_listed: int
+) -> None:
+    monkeypatch.setattr("coldset.parquet_scan._MOST_LISTED", most_listed)
+    table = Alone(tmp_path)
+    for number in range(4):
+        table.append(*range(10 * number, 10 * number + 5 + number))
+    scan = table.scan()
+    [group] = scan.groups
+    # The scan's order is its own, so what is deleted of a file goes by its first row.
+    firsts = [
+        duckdb.sql(f"SELECT min(id) FROM read_parquet('{path}')").fetchall()[0][0] for path in group.paths
+    ]
+    by_first = {0: [0], 10: [], 20: [1, 2, 3], 30: [0, 7]}
+    group = replace(group, deleted=tuple(DeletedRows(by_first[first]) for first in firsts))
+    scan = replace(scan, groups=(group,))
+
+    rows = (
+        open_cursor([scan])
+        .sql(f"SELECT id FROM ({scan.sql(['id'], deletes_of(scan))}) ORDER BY id")
+        .fetchall()
+    )
+
+    assert group.is_listed is (most_listed == 6)
+    gone = {first + row for first, deleted in by_first.items() for row in deleted}
+    assert [id_ for (id_,) in rows] == [
+        id_ for n in range(4) for id_ in range(10 * n, 10 * n + 5 + n) if id_ not in gone
+    ]
