@@ -14,6 +14,8 @@ from typing import Any, Final
 from federation.errors import SqlError, StatementRefusedError
 from federation.parts import Part
 
+# What a query may be made of, at its top or as a CTE. A CTE may also write: tables, and files.
+_QUERIES: Final = frozenset({"CTE_NODE", "RECURSIVE_CTE_NODE", "SELECT_NODE", "SET_OPERATION_NODE"})
 # Functions in FROM that make rows out of nothing but their arguments.
 _TABLE_FUNCTIONS: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
 # Functions that look at, write to or run something outside of the statement's rows.
@@ -27,6 +29,7 @@ _REFUSED_FUNCTIONS: Final = frozenset(
         "pg_sleep",
         "query",
         "query_table",
+        "sleep_ms",
         "write_log",
     }
 )
@@ -86,6 +89,9 @@ class _Rewriter:
 
     def _check(self, node: dict[str, Any]) -> None:
         kind = node.get("type")
+        if str(kind).endswith("_NODE") and kind not in _QUERIES:
+            said = str(kind).removesuffix("_NODE").removesuffix("_QUERY")
+            raise StatementRefusedError(f"only SELECT may run, also as a CTE, not {said}")
         if kind == "SHOW_REF" and node.get("query") is None:
             raise StatementRefusedError("only DESCRIBE and SUMMARIZE of a table or SELECT may run, not SHOW")
         if kind == "TABLE_FUNCTION":
