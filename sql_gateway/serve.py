@@ -7,8 +7,11 @@ gateway uses to stop it. This file is the only one that listens.
 from __future__ import annotations
 
 import signal
+import threading
+import time
 from collections.abc import Callable
 from types import FrameType
+from typing import Final
 
 from waitress.server import create_server
 
@@ -16,6 +19,8 @@ from federation.config import Config
 from sql_gateway.app import create_app, gateway_tables
 from sql_gateway.settings import GatewaySettings
 from sql_gateway.warm import Warmer
+
+_ENDING_S: Final = 10.0
 
 
 def serve(config: Config, settings: GatewaySettings, announce: Callable[[str], None]) -> None:
@@ -53,3 +58,16 @@ def serve(config: Config, settings: GatewaySettings, announce: Callable[[str], N
     finally:
         warmer.stop()
         server.close()
+        _await_threads()
+
+
+def _await_threads() -> None:
+    """Wait until the threads of statements have ended.
+
+    Waitress knows only that they will. One that the end of the interpreter meets in the engine's own code
+    ends the process with a signal.
+    """
+    until_s = time.monotonic() + _ENDING_S
+    for thread in threading.enumerate():
+        if thread.name.startswith("waitress-"):
+            thread.join(max(0.0, until_s - time.monotonic()))
