@@ -138,7 +138,7 @@ def test_the_time_limit_stops_a_hot_read(lake: MakeLake, monkeypatch: pytest.Mon
     monkeypatch.setattr("federation.read.drain", endless)
 
     with pytest.raises(QueryTimeoutError):
-        run_query(f"SELECT count(*) FROM {made.table}", {made.table: made.merged()}, Limits(timeout_ms=500))
+        run_query(f"SELECT count(*) FROM {made.table}", {made.table: made.merged()}, Limits(timeout_ms=3000))
 
 
 @pytest.mark.parametrize("value", ["uhugeint '1'", "time with time zone '10:00:00+02'", "bit '101'"])

@@ -8,12 +8,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
 from hotset import native_available
 from hotset.native import PURE
+from tests.builders import wait_until
 from tests.rules.sources import ROOT
 
 if not native_available().is_available:
@@ -124,16 +124,17 @@ def test_a_closed_reader_says_so(reader: _reader.Reader) -> None:
 
 def test_a_reader_is_used_by_one_thread_at_a_time(reader: _reader.Reader) -> None:
     reader.assign("t", [RANGE])
-    begun = threading.Event()
-
-    def wait() -> None:
-        begun.set()
-        reader.take(1, 1, 3000)
-
-    waiting = threading.Thread(target=wait)
+    waiting = threading.Thread(target=reader.take, args=(1, 1, 5000))
     waiting.start()
-    begun.wait()
-    time.sleep(0.2)  # now it waits in the reader
+
+    def is_used() -> bool:
+        try:
+            reader.positions()
+        except RuntimeError:
+            return True
+        return False
+
+    wait_until(is_used, "the other thread to wait in the reader")
     for call in (lambda: reader.take(1, 1, 0), reader.positions, reader.hand_out, reader.close):
         with pytest.raises(RuntimeError, match="another thread"):
             call()

@@ -147,7 +147,7 @@ def test_a_silent_server_leaves_time_to_the_next(server: SmallRegistry) -> None:
     with small_registry() as silent:
         silent.before = lambda _: not time.sleep(30)
 
-        assert client(silent.url, server.url, timeout_ms=1000).by_id(1).text == '"string"'
+        assert client(silent.url, server.url, timeout_ms=4000).by_id(1).text == '"string"'
 
 
 def silent(handler: BaseHTTPRequestHandler) -> bool:
@@ -182,7 +182,7 @@ def test_a_server_without_end_is_given_up(server: SmallRegistry, misbehave: Misb
 
 
 def test_after_a_late_answer_the_next_caller_asks_again(server: SmallRegistry) -> None:
-    registry = client(server.url, timeout_ms=300)
+    registry = client(server.url, timeout_ms=3000)
     server.before = silent
     with pytest.raises(RegistryUnavailableError):
         registry.by_id(1)

@@ -10,6 +10,7 @@ import json
 import signal
 import socket
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_the_process_answers_and_ends_in_order(gateway: ManagedProcess, some: La
     gateway.send_signal(signal.SIGTERM)
 
     assert body["rows"] == [[3]]
-    assert gateway.wait(30) == 0
+    assert gateway.wait(60) == 0, gateway.log_tail()
     assert "Traceback" not in gateway.log_text()
 
 
@@ -99,5 +100,5 @@ def is_answering(port: int) -> bool:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=1) as answer:
             return bool(answer.status == 200)
-    except TimeoutError:
+    except (TimeoutError, urllib.error.URLError):
         return False

@@ -134,7 +134,7 @@ def test_a_catalog_that_is_gone_after_the_commit_leaves_it_unknown(
 def test_a_commit_that_hangs_is_waited_for_only_so_long(
     lake: RestLake, proxy: CatalogProxy, committed: Callable[[], int]
 ) -> None:
-    hasty = replace(lake, timeout_ms=1000)
+    hasty = replace(lake, timeout_ms=3000)
 
     proxy.fail_commits(HANG_BEFORE)
     with pytest.raises(ROOTS) as caught:
@@ -165,7 +165,7 @@ def test_a_hanging_request_goes_on_when_it_is_released(
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["known", "new"])
 def test_a_catalog_that_hangs_is_declared(lake: RestLake, proxy: CatalogProxy, is_known: bool) -> None:
-    hasty = replace(lake, timeout_ms=500)
+    hasty = replace(lake, timeout_ms=2000)
     if is_known:
         hasty.load()
     proxy.fail_everything(HANG_BEFORE)

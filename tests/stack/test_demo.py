@@ -19,6 +19,7 @@ from stack.java import ROOT
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
 DEADLINE_S = 300.0
+STOP_S = 120.0
 
 
 def start(folder: Path, **environment: str) -> subprocess.Popen[str]:
@@ -85,7 +86,7 @@ def test_a_demo_that_is_stopped_leaves_nothing(tmp_path: Path, number: int, word
     try:
         said = wait_until_said(demo, words)
         demo.send_signal(number)
-        rest, _ = demo.communicate(timeout=60)
+        rest, _ = demo.communicate(timeout=STOP_S)
     finally:
         demo.kill()
 
@@ -100,10 +101,10 @@ def test_a_demo_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
         wait_until_said(demo, "first freeze")
     finally:
         demo.kill()
-        demo.communicate(timeout=60)
+        demo.communicate(timeout=STOP_S)
 
     # Its guards see the end of the demo within a second.
-    until_s = time.monotonic() + 20
+    until_s = time.monotonic() + 60
     while processes_in(tmp_path) and time.monotonic() < until_s:
         time.sleep(0.1)
     assert processes_in(tmp_path) == []
@@ -114,9 +115,9 @@ def test_two_demos_do_not_share_a_folder(tmp_path: Path) -> None:
     try:
         wait_until_said(first, "Kafka broker")
         second = start(tmp_path / "demo")
-        said, _ = second.communicate(timeout=60)
+        said, _ = second.communicate(timeout=STOP_S)
         first.send_signal(signal.SIGINT)
-        first.communicate(timeout=60)
+        first.communicate(timeout=STOP_S)
     finally:
         first.kill()
 

@@ -75,6 +75,10 @@ class Reader:
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
+def wait_for_an_answer(readers: list[Reader]) -> None:
+    wait_until(lambda: any(each.answers() for each in readers), "a reader to answer")
+
+
 def read(lake: Lake) -> list[int]:
     found: list[int] = sorted(lake.open().scan(["seq"]).to_arrow()["seq"].to_pylist())
     return found
@@ -117,7 +121,9 @@ def test_killed_readers_leave_nothing_wrong_behind(kept: Lake) -> None:
         for _ in range(12):
             send(kept, sent, 150)
             sent += 150
-            time.sleep(chance.uniform(0.5, 2.5))
+            # They take seconds to start, longer on a busy machine; from then on any moment will do.
+            wait_for_an_answer(running)
+            time.sleep(chance.uniform(0, 0.5))
             running[chance.randrange(3)].kill()
             running = [each if each.is_running else Reader(kept) for each in running]
             all_readers = [*all_readers, *running]
