@@ -6,6 +6,7 @@ MVN ?= mvn
 ONCE ?=
 SEED ?=
 MINUTES ?= 20
+PROCESSES ?= 2
 PYTEST_ARGS ?=
 
 BIN := .venv/bin
@@ -25,11 +26,11 @@ setup: .venv/.stamp $(JARS) ## install Python packages into .venv and fetch the 
 demo: .venv/.stamp build/jars/kafka/.stamp ## start everything here and show a record in SQL before any commit (ONCE=1: show, then end)
 	@ONCE='$(ONCE)' $(BIN)/python -m stack.demo
 
-test: setup ## run all tests (PYTEST_ARGS='-k cut' runs some)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: setup ## run all tests, in two processes (PYTEST_ARGS='-k cut' runs some, PROCESSES=0 runs in one)
+	@$(BIN)/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS)
 
-test-fast: setup ## run the tests that start no service
-	@$(BIN)/python -m pytest -m "not kafka and not spark and not oracle and not registry" $(PYTEST_ARGS)
+test-fast: setup ## run the tests that start no service and take seconds
+	@$(BIN)/python -m pytest -n $(PROCESSES) -m "not service and not oracle and not slow" $(PYTEST_ARGS)
 
 lint: setup ## check style and formatting
 	@$(BIN)/ruff check

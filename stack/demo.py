@@ -23,7 +23,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from stack.errors import StackError
-from stack.java import ROOT
+from stack.java import ROOT, SHORT_LIVED
 from stack.terminal import say, step
 
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "demo", help="where its files go")
     parsed = parser.parse_args(arguments)
     once = parsed.once or os.environ.get("ONCE", "") not in ("", "0")
+    os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     try:

@@ -1,14 +1,14 @@
-"""What tests share: one server of a kind and one Spark session for a run, and a lake for each test.
+"""What tests share: one server of a kind and one Spark session for a process, and a lake for each test.
 
-Brokers and sessions take seconds to start, so they live as long as the run; topics, tables and catalogs
-are cheap, so nobody shares them and no test can see another's records.
+Brokers and sessions take seconds to start, so they live as long as the process that runs tests; topics,
+tables and catalogs are cheap, so nobody shares them and no test can see another's records.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pytest
@@ -16,15 +16,58 @@ import pytest
 from hotset import native_available
 from hotset.native import PURE
 from stack import KafkaBroker
+from stack.java import SHORT_LIVED
 from stack.objects import ObjectStore
 from stack.postgres import PostgresServer
 from stack.registry import SchemaRegistryServer
 from stack.rest_catalog import RestCatalog
 from stack.spark_writer import SparkWriter
 from tests.builders import EVENTS, Lake, new_lake
+from tests.oracle.world import TALLY
+from tests.services import Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# Before anything starts a JVM, and for all of them: services, Spark, and what tests run as programs.
+os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Watch())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from tests.scheduling import Scheduling
+
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        from tests.scheduling import place
+
+        items.sort(key=lambda item: place(item.nodeid))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["tally"] = dict(TALLY)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    TALLY.update(getattr(node, "workeroutput", {}).get("tally", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell what the oracle has judged: scenarios that silently ask nothing would pass as well."""
+    if TALLY:
+        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(TALLY.items()))
+        terminalreporter.write_line(f"oracle: {TALLY.total()} answers judged: {told}")
 
 
 class MakeLake(Protocol):

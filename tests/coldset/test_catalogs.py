@@ -25,6 +25,8 @@ from stack.objects import ObjectStore
 from stack.rest_catalog import RestCatalog
 from tests.coldset.sites import MakeSite, Site, of_store, rows, with_references
 
+pytestmark = pytest.mark.service
+
 KINDS = ["sqlite+disk", "sqlite+s3", "postgres+disk", "postgres+s3", "rest+s3"]
 
 

@@ -113,6 +113,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
         yield running
 
 
+@pytest.mark.service
 def test_the_answers_of_a_catalog_cannot_name_code(catalog: RestCatalog, called: list[str]) -> None:
     name = f"lake.{unique('t')}"
     make_table(open_catalog("fair", {"type": "rest", "uri": catalog.uri}), name, ROWS)
@@ -137,6 +138,7 @@ def test_the_answers_of_a_catalog_cannot_name_code(catalog: RestCatalog, called:
     assert not set(code) & set(told)
 
 
+@pytest.mark.service
 def test_tables_cannot_say_how_files_are_reached(catalog: RestCatalog, called: list[str]) -> None:
     ill = {"py-io-impl": f"{OWN}.OwnFileIO", "s3.endpoint": "http://elsewhere"}
     opened = open_catalog("fair", {"type": "rest", "uri": catalog.uri, "s3.endpoint": "http://store"})

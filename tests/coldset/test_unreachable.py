@@ -18,6 +18,8 @@ from stack.objects import ObjectStore
 from stack.postgres import PASSWORD, PostgresServer
 from tests.coldset.sites import MakeSite, Site, of_store
 
+pytestmark = pytest.mark.service
+
 # What "in time" is for a test on a machine that does many things: far below a hang.
 SOON_S = 60.0
 

@@ -1,7 +1,7 @@
-"""What the oracle's scenarios share: worlds, and the tally of all verdicts at the end of a run.
+"""What the oracle's scenarios share: worlds.
 
-A run that passes has no wrong answers, but how many answers it judged is worth knowing too: a scenario
-that silently asks nothing would pass as well.
+A world is one table with everything that happens to it; nobody shares one. What was judged in all of them
+is told at the end of a run by `tests/conftest.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol
 import pytest
 
 from tests.conftest import MakeLake
-from tests.oracle.world import TALLY, World
+from tests.oracle.world import World
 
 
 class MakeWorld(Protocol):
@@ -22,9 +22,3 @@ class MakeWorld(Protocol):
 def world(lake: MakeLake) -> MakeWorld:
     """A maker of worlds."""
     return lambda *, partitions=2: World(lake(partitions=partitions))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if TALLY:
-        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(TALLY.items()))
-        terminalreporter.write_line(f"oracle: {TALLY.total()} answers judged: {told}")

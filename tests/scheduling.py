@@ -1,0 +1,47 @@
+"""Which of a run's processes has which tests, and in which order.
+
+The tests of a file stay in one process, so that what its fixtures start is started once; and what takes
+longest begins first, so that no process waits for another in the end. It must not know what is tested.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdist.scheduler import LoadScopeScheduling
+
+# Files that share a service of their own: Kafka Connect, or a Spark program with Iceberg's runtime.
+TOGETHER: Final = ("tests/writers/", "tests/coldset/test_agreement.py", "tests/coldset/test_random_tables.py")
+
+# What takes longest, in this order.
+FIRST: Final = (
+    "tests/oracle/test_loop.py",
+    *TOGETHER,
+    "tests/benchmarks/",
+    "tests/oracle/test_faults.py",
+    "tests/stack/test_demo.py",
+    "tests/oracle/model/",
+    "tests/stack/",
+    "tests/rules/test_readme.py",
+    "tests/spark/",
+    "tests/pipeline/",
+    "tests/formats/",
+)
+
+
+def unit(nodeid: str) -> str:
+    """Return what a test must share a process with: its file, or what files have in common."""
+    path = nodeid.partition("::")[0]
+    return TOGETHER[0] if path.startswith(TOGETHER) else path
+
+
+def place(nodeid: str) -> int:
+    """Return which of the long ones a test belongs to; the others come last, as they were collected."""
+    return next((at for at, path in enumerate(FIRST) if nodeid.startswith(path)), len(FIRST))
+
+
+class Scheduling(LoadScopeScheduling):
+    """Hands out units in the order of collection, to whoever is free."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit(nodeid)
