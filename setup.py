@@ -11,12 +11,16 @@ from setuptools import Extension, setup
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
 
-def module(name: str, folder: str, sources: str, headers: str) -> Extension:
-    """Return a module of the C files in one folder."""
+ARROW = "hotset/native/arrow"
+
+
+def module(name: str, folder: str, sources: str, headers: str, arrow: str = "") -> Extension:
+    """Return a module of the C files in one folder, and of some of those that all may use."""
+    shared = [f"{ARROW}/{each}" for each in arrow.split()]
     return Extension(
         name,
-        sources=[f"{folder}/{source}.c" for source in sources.split()],
-        depends=[f"{folder}/{header}.h" for header in headers.split()],
+        sources=[f"{folder}/{source}.c" for source in sources.split()] + [f"{each}.c" for each in shared],
+        depends=[f"{folder}/{header}.h" for header in headers.split()] + [f"{each}.h" for each in shared],
         extra_compile_args=FLAGS,
         optional=True,
     )
@@ -27,8 +31,9 @@ setup(
         module(
             "hotset.decode.avro._interpreter",
             "hotset/native/avro",
-            sources="module interpreter cursor builders values keys check",
-            headers="interpreter builders values keys cursor program",
+            sources="module interpreter cursor values check",
+            headers="interpreter values cursor program",
+            arrow="builders keys memory utf8",
         ),
         module(
             "hotset.decode.protobuf._wire",

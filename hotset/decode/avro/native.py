@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
-from hotset.decode.avro.program import Builder, Kind, Program, reason_of
+from hotset.decode.avro.program import Program, reason_of
+from hotset.decode.builders import array_of
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.native import is_pure
 
@@ -57,7 +58,7 @@ def native_runner(program: Program) -> Callable[[pa.BinaryArray], Decoded]:
         # An array without values may have no offsets at all.
         offsets = offsets if count else bytes(4 * (first + 1))
         built, flagged = _interpreter.run_program(compiled, offsets, data, validity, first, count)
-        arrays = [_array(program.builders, built, place) for place in program.columns]
+        arrays = [array_of(program.builders, built, place) for place in program.columns]
         numbers = array("q", flagged)
         faults = tuple(
             Fault(numbers[at], reason_of(program, *numbers[at + 1 : at + _FAULT_NUMBERS]))
@@ -70,21 +71,3 @@ def native_runner(program: Program) -> Callable[[pa.BinaryArray], Decoded]:
 
 def _packed(numbers: Sequence[int]) -> bytes:
     return array("q", numbers).tobytes()
-
-
-def _array(builders: Sequence[Builder], built: Sequence[Any], place: int) -> pa.Array:
-    builder = builders[place]
-    length, validity, values, data = built[place]
-    buffers = [_buffer(validity)]
-    if builder.kind is Kind.BYTES:
-        buffers += [_buffer(values) or pa.py_buffer(bytes(4)), _buffer(data) or pa.py_buffer(b"")]
-    elif builder.kind is Kind.LIST:
-        buffers.append(_buffer(values) or pa.py_buffer(bytes(4)))
-    elif builder.kind is not Kind.STRUCT:
-        buffers.append(_buffer(values) or pa.py_buffer(b""))
-    children = [_array(builders, built, child) for child in builder.children]
-    return pa.Array.from_buffers(builder.type, length, buffers, children=children or None)
-
-
-def _buffer(memory: Any) -> pa.Buffer | None:
-    return None if memory is None else pa.py_buffer(memory)

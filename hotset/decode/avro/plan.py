@@ -15,7 +15,7 @@ import pyarrow as pa
 from hotset.decode.avro.conversions import column_kind, reading_of
 from hotset.decode.avro.defaults import encode_default
 from hotset.decode.avro.match import Known, match_fields, newest_part, newest_record
-from hotset.decode.avro.program import Builder, Kind, Op, Program, Step
+from hotset.decode.avro.program import Op, Program, Step
 from hotset.decode.avro.schema import (
     Array,
     AvroType,
@@ -28,6 +28,7 @@ from hotset.decode.avro.schema import (
     resolve,
 )
 from hotset.decode.avro.sizes import Sizes
+from hotset.decode.builders import Builder, Kind
 from hotset.errors import SchemaMismatchError
 
 _MAX_STEPS = 50_000

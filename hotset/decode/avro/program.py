@@ -13,6 +13,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from hotset.decode.builders import Builder
+
 # Beyond these a record is refused: they bound what a hostile one can cost.
 MAX_NESTING: Final = 200
 MAX_EMPTY_ITEMS: Final = 1 << 16
@@ -47,37 +49,6 @@ class Op(IntEnum):
     LIST = 22  # child: the item; a: its least bytes
     MAP = 23  # children: key, value; a: their least bytes
     CONSTANT = 24  # child: what reads it; a: the constant
-
-
-class Kind(IntEnum):
-    """How a builder keeps its values."""
-
-    BIT = 0
-    FIXED = 1
-    BYTES = 2
-    LIST = 3
-    STRUCT = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Builder:
-    """One column, or a part of one.
-
-    Attributes:
-        name: Its field's name.
-        kind: How values are kept.
-        width: Bytes of a value, if all have as many.
-        is_nullable: Whether null may be written.
-        children: Builders of its parts.
-        type: The column's type.
-    """
-
-    name: str
-    kind: Kind
-    width: int
-    is_nullable: bool
-    children: tuple[int, ...]
-    type: pa.DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +116,7 @@ class Code(IntEnum):
     EMPTY_ITEMS = 16
     NESTING = 17
     KEY_TWICE = 18
-    TOO_MUCH = 19
+    TOO_MUCH = -1
 
 
 def reason_of(program: Program, code: int, place: int, detail: int) -> str:

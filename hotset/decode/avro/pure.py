@@ -20,12 +20,12 @@ from hotset.decode.avro.program import (
     MAX_EMPTY_ITEMS,
     MAX_NESTING,
     Code,
-    Kind,
     Op,
     Program,
     Step,
     reason_of,
 )
+from hotset.decode.builders import Kind
 from hotset.decode.decoded import Decoded, Fault, batch_of
 
 _LARGEST_FLOAT: Final = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]

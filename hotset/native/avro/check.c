@@ -16,33 +16,33 @@ static int are_later(const int32_t *children, int32_t count, int32_t place, int3
 }
 
 static int is_shape(const avro_program *program, int32_t place) {
-    const avro_shape *shape = &program->shapes[place];
-    if (shape->kind < 0 || shape->kind >= KIND_COUNT || shape->width < 0 || shape->width > INT32_MAX) {
+    const arrow_shape *shape = &program->shapes[place];
+    if (shape->kind < 0 || shape->kind >= ARROW_KIND_COUNT || shape->width < 0 || shape->width > INT32_MAX) {
         return 0;
     }
     if (!are_later(shape->children, shape->child_count, place, program->shape_count)) {
         return 0;
     }
-    if (shape->kind == KIND_LIST) {
+    if (shape->kind == ARROW_LIST) {
         return shape->child_count == 1;
     }
-    return shape->kind == KIND_STRUCT || shape->child_count == 0;
+    return shape->kind == ARROW_STRUCT || shape->child_count == 0;
 }
 
-static int is_map(const avro_program *program, const avro_shape *shape) {
-    if (shape->kind != KIND_LIST) {
+static int is_map(const avro_program *program, const arrow_shape *shape) {
+    if (shape->kind != ARROW_LIST) {
         return 0;
     }
-    const avro_shape *entry = &program->shapes[shape->children[0]];
-    if (entry->kind != KIND_STRUCT || entry->child_count != 2) {
+    const arrow_shape *entry = &program->shapes[shape->children[0]];
+    if (entry->kind != ARROW_STRUCT || entry->child_count != 2) {
         return 0;
     }
     int32_t key = program->shapes[entry->children[0]].kind;
-    return key == KIND_BYTES || key == KIND_FIXED;
+    return key == ARROW_BYTES || key == ARROW_FIXED;
 }
 
-static int has_width(const avro_shape *shape, int64_t one, int64_t other) {
-    return shape->kind == KIND_FIXED && (shape->width == one || shape->width == other);
+static int has_width(const arrow_shape *shape, int64_t one, int64_t other) {
+    return shape->kind == ARROW_FIXED && (shape->width == one || shape->width == other);
 }
 
 static int is_within(int64_t first, int64_t count, int64_t end) {
@@ -64,12 +64,12 @@ static int is_skip(const avro_program *program, const avro_step *step) {
 }
 
 /* Whether a step fits the builder that it fills. */
-static int is_read(const avro_program *program, const avro_step *step, const avro_shape *shape) {
+static int is_read(const avro_program *program, const avro_step *step, const arrow_shape *shape) {
     switch (step->op) {
     case OP_NULL:
         return 1;
     case OP_BOOLEAN:
-        return shape->kind == KIND_BIT;
+        return shape->kind == ARROW_BIT;
     case OP_INTEGER:
         return has_width(shape, 4, 8) && step->c > 0 && step->d > 0;
     case OP_NUMBER:
@@ -78,21 +78,21 @@ static int is_read(const avro_program *program, const avro_step *step, const avr
         return has_width(shape, 4, 8);
     case OP_TEXT:
     case OP_UUID_BYTES:
-        return shape->kind == KIND_BYTES;
+        return shape->kind == ARROW_BYTES;
     case OP_BYTES:
-        return shape->kind == KIND_BYTES || shape->kind == KIND_FIXED;
+        return shape->kind == ARROW_BYTES || shape->kind == ARROW_FIXED;
     case OP_FIXED:
-        return step->a >= 0 && (shape->kind == KIND_BYTES || has_width(shape, step->a, step->a));
+        return step->a >= 0 && (shape->kind == ARROW_BYTES || has_width(shape, step->a, step->a));
     case OP_DECIMAL:
         return has_width(shape, 16, 16) && step->a >= -1 && step->c >= 1 && step->c <= 38;
     case OP_ENUM:
-        return shape->kind == KIND_BYTES && is_within(step->a, step->b, program->constant_count);
+        return shape->kind == ARROW_BYTES && is_within(step->a, step->b, program->constant_count);
     case OP_UUID_TEXT:
         return has_width(shape, 16, 16);
     case OP_STRUCT:
-        return shape->kind == KIND_STRUCT;
+        return shape->kind == ARROW_STRUCT;
     case OP_LIST:
-        return shape->kind == KIND_LIST && step->child_count == 1 && step->a >= 0;
+        return shape->kind == ARROW_LIST && step->child_count == 1 && step->a >= 0;
     case OP_MAP:
         return is_map(program, shape) && step->child_count == 2 && step->a >= 0;
     case OP_CONSTANT:

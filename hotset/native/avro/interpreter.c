@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../arrow/keys.h"
+#include "../arrow/utf8.h"
 #include "cursor.h"
-#include "keys.h"
 #include "values.h"
 
 #define UUID_TEXT 36
@@ -70,7 +71,7 @@ static int block_header(avro_run *run, int32_t place, int64_t *count, const uint
 }
 
 /* All blocks of an array or a map; an item of `entry`, if there is one, is complete after its parts. */
-static int run_blocks(avro_run *run, int32_t place, const avro_step *step, avro_builder *entry) {
+static int run_blocks(avro_run *run, int32_t place, const avro_step *step, arrow_builder *entry) {
     for (;;) {
         int64_t count;
         const uint8_t *end;
@@ -98,8 +99,8 @@ static int run_blocks(avro_run *run, int32_t place, const avro_step *step, avro_
 }
 
 /* Room for one value more, and where it goes; NULL if there is none. */
-static inline uint8_t *slot(avro_run *run, int32_t place, avro_builder *builder) {
-    int code = avro_make_room(builder);
+static inline uint8_t *slot(avro_run *run, int32_t place, arrow_builder *builder) {
+    int code = arrow_make_room(builder);
     if (code != CODE_NONE) {
         avro_fail(run, code, place, 0);
         return NULL;
@@ -107,12 +108,12 @@ static inline uint8_t *slot(avro_run *run, int32_t place, avro_builder *builder)
     return builder->values + builder->length++ * builder->shape->width;
 }
 
-static inline int put_bytes(avro_run *run, int32_t place, avro_builder *builder, const uint8_t *data,
+static inline int put_bytes(avro_run *run, int32_t place, arrow_builder *builder, const uint8_t *data,
                             int64_t size) {
-    int code = avro_make_room(builder);
+    int code = arrow_make_room(builder);
     if (code == CODE_NONE) {
         /* With room to spare a short value is copied as one long one, which is faster. */
-        code = avro_make_data_room(builder, size <= SMALL ? SMALL : size);
+        code = arrow_make_data_room(builder, size <= SMALL ? SMALL : size);
     }
     if (code != CODE_NONE) {
         return avro_fail(run, code, place, 0);
@@ -124,12 +125,12 @@ static inline int put_bytes(avro_run *run, int32_t place, avro_builder *builder,
         memcpy(target, data, (size_t)size);
     }
     builder->data_length += size;
-    avro_offsets(builder)[++builder->length] = (int32_t)builder->data_length;
+    arrow_offsets(builder)[++builder->length] = (int32_t)builder->data_length;
     return 1;
 }
 
-RARE int put_raw(avro_run *run, int32_t place, avro_builder *builder, const uint8_t *data, int64_t size) {
-    if (builder->shape->kind == KIND_BYTES) {
+RARE int put_raw(avro_run *run, int32_t place, arrow_builder *builder, const uint8_t *data, int64_t size) {
+    if (builder->shape->kind == ARROW_BYTES) {
         return put_bytes(run, place, builder, data, size);
     }
     if (size != builder->shape->width) {
@@ -143,7 +144,7 @@ RARE int put_raw(avro_run *run, int32_t place, avro_builder *builder, const uint
     return 1;
 }
 
-static inline int put_number(avro_run *run, int32_t place, avro_builder *builder, int64_t value) {
+static inline int put_number(avro_run *run, int32_t place, arrow_builder *builder, int64_t value) {
     uint8_t *target = slot(run, place, builder);
     if (target == NULL) {
         return 0;
@@ -157,7 +158,7 @@ static inline int put_number(avro_run *run, int32_t place, avro_builder *builder
     return 1;
 }
 
-static int put_double(avro_run *run, int32_t place, avro_builder *builder, double value) {
+static int put_double(avro_run *run, int32_t place, arrow_builder *builder, double value) {
     uint8_t *target = slot(run, place, builder);
     if (target == NULL) {
         return 0;
@@ -181,11 +182,11 @@ RARE int read_null(avro_run *run, int32_t place, const avro_step *step) {
     if (!run->builders[step->builder].shape->is_nullable) {
         return avro_fail(run, CODE_REQUIRED, place, 0);
     }
-    int code = avro_append_null(run->builders, step->builder);
+    int code = arrow_append_null(run->builders, step->builder);
     return code == CODE_NONE || avro_fail(run, code, place, 0);
 }
 
-static int read_boolean(avro_run *run, int32_t place, avro_builder *builder) {
+static int read_boolean(avro_run *run, int32_t place, arrow_builder *builder) {
     const uint8_t *found;
     if (!avro_take(run, place, 1, &found)) {
         return 0;
@@ -193,7 +194,7 @@ static int read_boolean(avro_run *run, int32_t place, avro_builder *builder) {
     if (*found > 1) {
         return avro_fail(run, CODE_BOOLEAN, place, *found);
     }
-    int code = avro_make_room(builder);
+    int code = arrow_make_room(builder);
     if (code != CODE_NONE) {
         return avro_fail(run, code, place, 0);
     }
@@ -203,7 +204,7 @@ static int read_boolean(avro_run *run, int32_t place, avro_builder *builder) {
     return 1;
 }
 
-static int read_integer(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+static int read_integer(avro_run *run, int32_t place, const avro_step *step, arrow_builder *builder) {
     int64_t value;
     if (!avro_varint(run, place, &value)) {
         return 0;
@@ -220,7 +221,7 @@ static int read_integer(avro_run *run, int32_t place, const avro_step *step, avr
     return put_number(run, place, builder, value * step->c);
 }
 
-RARE int read_rounded(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_rounded(avro_run *run, int32_t place, const avro_step *step, arrow_builder *builder) {
     int64_t value;
     if (!avro_varint(run, place, &value)) {
         return 0;
@@ -238,7 +239,7 @@ RARE int read_rounded(avro_run *run, int32_t place, const avro_step *step, avro_
     return 1;
 }
 
-static int read_float(avro_run *run, int32_t place, avro_builder *builder) {
+static int read_float(avro_run *run, int32_t place, arrow_builder *builder) {
     const uint8_t *found;
     if (!avro_take(run, place, 4, &found)) {
         return 0;
@@ -251,7 +252,7 @@ static int read_float(avro_run *run, int32_t place, avro_builder *builder) {
     return put_double(run, place, builder, (double)value);
 }
 
-static int read_double(avro_run *run, int32_t place, avro_builder *builder) {
+static int read_double(avro_run *run, int32_t place, arrow_builder *builder) {
     const uint8_t *found;
     if (!avro_take(run, place, 8, &found)) {
         return 0;
@@ -261,25 +262,25 @@ static int read_double(avro_run *run, int32_t place, avro_builder *builder) {
     return put_double(run, place, builder, value);
 }
 
-static int read_text(avro_run *run, int32_t place, avro_builder *builder) {
+static int read_text(avro_run *run, int32_t place, arrow_builder *builder) {
     const uint8_t *found;
     int64_t size;
     if (!avro_take_counted(run, place, &found, &size)) {
         return 0;
     }
-    if (!avro_is_utf8(found, size)) {
+    if (!arrow_is_utf8(found, size)) {
         return avro_fail(run, CODE_UTF8, place, 0);
     }
     return put_bytes(run, place, builder, found, size);
 }
 
-static int read_bytes(avro_run *run, int32_t place, avro_builder *builder) {
+static int read_bytes(avro_run *run, int32_t place, arrow_builder *builder) {
     const uint8_t *found;
     int64_t size;
     return avro_take_counted(run, place, &found, &size) && put_raw(run, place, builder, found, size);
 }
 
-RARE int read_decimal(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_decimal(avro_run *run, int32_t place, const avro_step *step, arrow_builder *builder) {
     const uint8_t *found;
     int64_t size = step->a;
     int is_there = size < 0 ? avro_take_counted(run, place, &found, &size) : avro_take(run, place, size, &found);
@@ -291,7 +292,7 @@ RARE int read_decimal(avro_run *run, int32_t place, const avro_step *step, avro_
     return code == CODE_NONE ? put_raw(run, place, builder, value, 16) : avro_fail(run, code, place, 0);
 }
 
-RARE int read_enum(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_enum(avro_run *run, int32_t place, const avro_step *step, arrow_builder *builder) {
     int64_t symbol;
     if (!avro_varint(run, place, &symbol)) {
         return 0;
@@ -307,7 +308,7 @@ RARE int read_enum(avro_run *run, int32_t place, const avro_step *step, avro_bui
     return is_put;
 }
 
-RARE int read_uuid_text(avro_run *run, int32_t place, avro_builder *builder) {
+RARE int read_uuid_text(avro_run *run, int32_t place, arrow_builder *builder) {
     const uint8_t *found;
     int64_t size;
     if (!avro_take_counted(run, place, &found, &size)) {
@@ -320,7 +321,7 @@ RARE int read_uuid_text(avro_run *run, int32_t place, avro_builder *builder) {
     return put_raw(run, place, builder, value, 16);
 }
 
-RARE int read_uuid_bytes(avro_run *run, int32_t place, avro_builder *builder) {
+RARE int read_uuid_bytes(avro_run *run, int32_t place, arrow_builder *builder) {
     const uint8_t *found;
     uint8_t text[UUID_TEXT];
     if (!avro_take(run, place, 16, &found)) {
@@ -334,11 +335,11 @@ RARE int read_uuid_bytes(avro_run *run, int32_t place, avro_builder *builder) {
     return is_put;
 }
 
-RARE int read_struct(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_struct(avro_run *run, int32_t place, const avro_step *step, arrow_builder *builder) {
     if (!run_inside(run, place, step)) {
         return 0;
     }
-    int code = avro_make_room(builder);
+    int code = arrow_make_room(builder);
     if (code != CODE_NONE) {
         return avro_fail(run, code, place, 0);
     }
@@ -346,7 +347,7 @@ RARE int read_struct(avro_run *run, int32_t place, const avro_step *step, avro_b
     return 1;
 }
 
-RARE int read_list(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_list(avro_run *run, int32_t place, const avro_step *step, arrow_builder *builder) {
     int32_t items = builder->shape->children[0];
     int is_map = step->op == OP_MAP;
     int64_t first = run->builders[items].length;
@@ -354,16 +355,17 @@ RARE int read_list(avro_run *run, int32_t place, const avro_step *step, avro_bui
         return 0;
     }
     if (is_map) {
-        int code = avro_check_keys(&run->builders[run->builders[items].shape->children[0]], first);
-        if (code != CODE_NONE) {
-            return avro_fail(run, code, place, 0);
+        /* Readers differ in which of two values they keep, so none is. */
+        int found = arrow_has_twins(&run->builders[run->builders[items].shape->children[0]], first);
+        if (found != 0) {
+            return avro_fail(run, found > 0 ? CODE_KEY_TWICE : found, place, 0);
         }
     }
-    int code = avro_make_room(builder);
+    int code = arrow_make_room(builder);
     if (code != CODE_NONE) {
         return avro_fail(run, code, place, 0);
     }
-    avro_offsets(builder)[++builder->length] = (int32_t)run->builders[items].length;
+    arrow_offsets(builder)[++builder->length] = (int32_t)run->builders[items].length;
     return 1;
 }
 
@@ -404,7 +406,7 @@ RARE int skip(avro_run *run, int32_t place, const avro_step *step) {
     }
 }
 
-RARE int read_fixed(avro_run *run, int32_t place, const avro_step *step, avro_builder *builder) {
+RARE int read_fixed(avro_run *run, int32_t place, const avro_step *step, arrow_builder *builder) {
     const uint8_t *found;
     return avro_take(run, place, step->a, &found) && put_raw(run, place, builder, found, step->a);
 }
@@ -436,7 +438,7 @@ static int run_step(avro_run *run, int32_t place) {
     if (step->op < OP_NULL) {
         return skip(run, place, step);
     }
-    avro_builder *builder = &run->builders[step->builder];
+    arrow_builder *builder = &run->builders[step->builder];
     switch (step->op) {
     case OP_NULL:
         return read_null(run, place, step);
@@ -494,8 +496,8 @@ static int note_fault(avro_run *run, int64_t row) {
 static int null_row(avro_run *run, int64_t row) {
     for (int32_t i = 0; i < run->program->column_count; i++) {
         int32_t column = run->program->columns[i];
-        avro_roll_back(run->builders, column, row);
-        int code = avro_append_null(run->builders, column);
+        arrow_roll_back(run->builders, column, row);
+        int code = arrow_append_null(run->builders, column);
         if (code != CODE_NONE) {
             return CODE_NO_MEMORY;
         }
@@ -518,7 +520,7 @@ static int is_null(const avro_payloads *payloads, int64_t at) {
 
 int avro_run_program(avro_run *run, const avro_payloads *payloads) {
     for (int32_t i = 0; i < run->program->column_count; i++) {
-        int code = avro_grow(&run->builders[run->program->columns[i]], payloads->count + 1);
+        int code = arrow_grow(&run->builders[run->program->columns[i]], payloads->count + 1);
         if (code != CODE_NONE) {
             return CODE_NO_MEMORY;
         }

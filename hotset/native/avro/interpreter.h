@@ -2,7 +2,7 @@
 #ifndef KAFKAICEBERG_AVRO_INTERPRETER_H
 #define KAFKAICEBERG_AVRO_INTERPRETER_H
 
-#include "builders.h"
+#include "program.h"
 
 typedef struct {
     int64_t row, code, place, detail;
@@ -10,7 +10,7 @@ typedef struct {
 
 typedef struct {
     const avro_program *program;
-    avro_builder *builders;
+    arrow_builder *builders;
     avro_fault *faults;
     int64_t fault_count, fault_capacity;
     /* The record being read, and where the bytes around it end. */

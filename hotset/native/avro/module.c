@@ -10,53 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../arrow/memory.h"
 #include "interpreter.h"
 
 #define STEP_NUMBERS 7
 #define SHAPE_NUMBERS 4
 #define PROGRAM "hotset.decode.avro._interpreter.program"
-
-/* Memory that an Arrow buffer points to. */
-typedef struct {
-    PyObject_HEAD
-    uint8_t *bytes;
-    Py_ssize_t size;
-} memory;
-
-static void memory_free(PyObject *self) {
-    free(((memory *)self)->bytes);
-    Py_TYPE(self)->tp_free(self);
-}
-
-static int memory_view(PyObject *self, Py_buffer *view, int flags) {
-    return PyBuffer_FillInfo(view, self, ((memory *)self)->bytes, ((memory *)self)->size, 1, flags);
-}
-
-static PyBufferProcs memory_buffer = {.bf_getbuffer = memory_view};
-
-static PyTypeObject memory_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "hotset.decode.avro._interpreter.Memory",
-    .tp_basicsize = sizeof(memory),
-    .tp_dealloc = memory_free,
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = "Bytes of a column.",
-    .tp_as_buffer = &memory_buffer,
-};
-
-/* Takes the bytes over, also if it fails; None if there are none. */
-static PyObject *memory_of(uint8_t **bytes, int64_t size) {
-    if (*bytes == NULL) {
-        Py_RETURN_NONE;
-    }
-    memory *made = PyObject_New(memory, &memory_type);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->bytes = *bytes;
-    made->size = (Py_ssize_t)size;
-    *bytes = NULL;
-    return (PyObject *)made;
-}
 
 static void free_program(avro_program *program) {
     if (program != NULL) {
@@ -122,8 +81,8 @@ static int fill_steps(avro_program *program, const numbers *steps, numbers *list
 static int fill_shapes(avro_program *program, const numbers *shapes, numbers *lists) {
     for (int32_t i = 0; i < program->shape_count; i++) {
         const int64_t *from = shapes->numbers + i * SHAPE_NUMBERS;
-        avro_shape *shape = &program->shapes[i];
-        if (from[0] < 0 || from[0] >= KIND_COUNT) {
+        arrow_shape *shape = &program->shapes[i];
+        if (from[0] < 0 || from[0] >= ARROW_KIND_COUNT) {
             return 0;
         }
         shape->kind = (int32_t)from[0];
@@ -171,7 +130,7 @@ static avro_program *empty_program(const numbers *steps, const numbers *shapes, 
     program->shape_count = (int32_t)(shapes->count / SHAPE_NUMBERS);
     program->constant_count = (int32_t)sizes->count;
     program->steps = calloc((size_t)program->step_count + 1, sizeof(avro_step));
-    program->shapes = calloc((size_t)program->shape_count + 1, sizeof(avro_shape));
+    program->shapes = calloc((size_t)program->shape_count + 1, sizeof(arrow_shape));
     program->constants = calloc((size_t)program->constant_count + 1, sizeof(avro_constant));
     program->lists = calloc((size_t)lists->count + 1, sizeof(int32_t));
     program->columns = calloc((size_t)lists->count + 1, sizeof(int32_t));
@@ -230,55 +189,18 @@ static PyObject *compile_program(PyObject *Py_UNUSED(module), PyObject *args) {
 }
 
 static void free_run(avro_run *run) {
-    for (int32_t i = 0; run->builders != NULL && i < run->program->shape_count; i++) {
-        free(run->builders[i].values);
-        free(run->builders[i].validity);
-        free(run->builders[i].data);
-    }
-    free(run->builders);
+    arrow_free(run->builders, run->program->shape_count);
     free(run->faults);
-}
-
-static int64_t bytes_of_values(const avro_builder *builder) {
-    switch (builder->shape->kind) {
-    case KIND_BIT:
-        return (builder->length + 7) / 8;
-    case KIND_FIXED:
-        return builder->length * builder->shape->width;
-    default:
-        return (builder->length + 1) * (int64_t)sizeof(int32_t);
-    }
-}
-
-static PyObject *built(avro_builder *builder) {
-    PyObject *validity = memory_of(&builder->validity, (builder->length + 7) / 8);
-    PyObject *values = memory_of(&builder->values, bytes_of_values(builder));
-    PyObject *data = memory_of(&builder->data, builder->data_length);
-    if (validity == NULL || values == NULL || data == NULL) {
-        Py_XDECREF(validity);
-        Py_XDECREF(values);
-        Py_XDECREF(data);
-        return NULL;
-    }
-    return Py_BuildValue("(LNNN)", (long long)builder->length, validity, values, data);
 }
 
 static PyObject *outcome(avro_run *run) {
     for (int32_t i = 0; i < run->program->column_count; i++) {
-        if (!avro_is_sound(run->builders, run->program->columns[i])) {
+        if (!arrow_is_sound(run->builders, run->program->columns[i])) {
             PyErr_SetString(PyExc_SystemError, "the program has built columns of different lengths");
             return NULL;
         }
     }
-    PyObject *builders = PyList_New(run->program->shape_count);
-    for (int32_t i = 0; builders != NULL && i < run->program->shape_count; i++) {
-        PyObject *each = built(&run->builders[i]);
-        if (each == NULL) {
-            Py_CLEAR(builders);
-            break;
-        }
-        PyList_SET_ITEM(builders, i, each);
-    }
+    PyObject *builders = arrow_hand_over(run->builders, run->program->shape_count);
     if (builders == NULL) {
         return NULL;
     }
@@ -288,7 +210,7 @@ static PyObject *outcome(avro_run *run) {
 
 static PyObject *run_payloads(const avro_program *program, const avro_payloads *payloads) {
     avro_run run = {.program = program};
-    run.builders = calloc((size_t)program->shape_count + 1, sizeof(avro_builder));
+    run.builders = calloc((size_t)program->shape_count + 1, sizeof(arrow_builder));
     if (run.builders == NULL) {
         return PyErr_NoMemory();
     }
@@ -360,7 +282,7 @@ static struct PyModuleDef module = {
 };
 
 PyMODINIT_FUNC PyInit__interpreter(void) {
-    if (PyType_Ready(&memory_type) < 0) {
+    if (arrow_prepare() < 0) {
         return NULL;
     }
     return PyModule_Create(&module);

@@ -7,8 +7,7 @@
 #ifndef KAFKAICEBERG_AVRO_PROGRAM_H
 #define KAFKAICEBERG_AVRO_PROGRAM_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "../arrow/builders.h"
 
 enum {
     AVRO_MAX_NESTING = 200,
@@ -45,10 +44,8 @@ enum avro_op {
     OP_COUNT,
 };
 
-enum avro_kind { KIND_BIT = 0, KIND_FIXED, KIND_BYTES, KIND_LIST, KIND_STRUCT, KIND_COUNT };
-
 enum avro_code {
-    CODE_NONE = 0,
+    CODE_NONE = ARROW_DONE,
     CODE_TRUNCATED,
     CODE_TRAILING,
     CODE_VARINT,
@@ -67,8 +64,8 @@ enum avro_code {
     CODE_EMPTY_ITEMS,
     CODE_NESTING,
     CODE_KEY_TWICE,
-    CODE_TOO_MUCH,
-    CODE_NO_MEMORY, /* ends the run; not a record's fault */
+    CODE_TOO_MUCH = ARROW_TOO_MUCH,
+    CODE_NO_MEMORY = ARROW_NO_MEMORY, /* ends the run; not a record's fault */
 };
 
 typedef struct {
@@ -80,21 +77,13 @@ typedef struct {
 } avro_step;
 
 typedef struct {
-    int32_t kind;
-    int32_t is_nullable;
-    int64_t width;
-    const int32_t *children;
-    int32_t child_count;
-} avro_shape;
-
-typedef struct {
     const uint8_t *data;
     int64_t size;
 } avro_constant;
 
 typedef struct {
     avro_step *steps;
-    avro_shape *shapes;
+    arrow_shape *shapes;
     avro_constant *constants;
     int32_t *columns;
     int32_t *lists; /* all lists of children, one after another */

@@ -1,10 +1,8 @@
-/* Values out of bytes: UTF-8, UUIDs, decimals. None of these knows steps or builders. */
+/* Values out of bytes: UUIDs, decimals. None of these knows steps or builders. */
 #ifndef KAFKAICEBERG_AVRO_VALUES_H
 #define KAFKAICEBERG_AVRO_VALUES_H
 
 #include <stdint.h>
-
-int avro_is_utf8(const uint8_t *text, int64_t size);
 
 /* A UUID of 36 characters as 16 bytes, and the other way round. */
 int avro_parse_uuid(const uint8_t *text, int64_t size, uint8_t *found);

@@ -1,4 +1,4 @@
-/* Whether a map holds a key twice: readers differ in which of the two values they keep, so none is.
+/* Whether a map holds a key twice. See keys.h.
  *
  * Few keys are compared with each other; many are sorted first, so that a map of a million keys takes
  * no longer than it should. This file must not know where the keys came from.
@@ -15,11 +15,11 @@ typedef struct {
     int64_t size;
 } key;
 
-static key key_at(const avro_builder *keys, int64_t at) {
-    if (keys->shape->kind == KIND_FIXED) {
+static key key_at(const arrow_builder *keys, int64_t at) {
+    if (keys->shape->kind == ARROW_FIXED) {
         return (key){keys->values + at * keys->shape->width, keys->shape->width};
     }
-    const int32_t *offsets = avro_offsets(keys);
+    const int32_t *offsets = arrow_offsets(keys);
     return (key){keys->data + offsets[at], offsets[at + 1] - offsets[at]};
 }
 
@@ -31,36 +31,36 @@ static int compare(const void *one, const void *other) {
     return left->size == 0 ? 0 : memcmp(left->data, right->data, (size_t)left->size);
 }
 
-static int few_have_twins(const avro_builder *keys, int64_t first) {
+static int few_have_twins(const arrow_builder *keys, int64_t first) {
     for (int64_t i = first + 1; i < keys->length; i++) {
         key left = key_at(keys, i);
         for (int64_t j = first; j < i; j++) {
             key right = key_at(keys, j);
             if (compare(&left, &right) == 0) {
-                return CODE_KEY_TWICE;
+                return 1;
             }
         }
     }
-    return CODE_NONE;
+    return 0;
 }
 
-int avro_check_keys(const avro_builder *keys, int64_t first) {
+int arrow_has_twins(const arrow_builder *keys, int64_t first) {
     int64_t count = keys->length - first;
     if (count <= FEW) {
         return few_have_twins(keys, first);
     }
     key *sorted = malloc((size_t)count * sizeof(key));
     if (sorted == NULL) {
-        return CODE_NO_MEMORY;
+        return ARROW_NO_MEMORY;
     }
     for (int64_t i = 0; i < count; i++) {
         sorted[i] = key_at(keys, first + i);
     }
     qsort(sorted, (size_t)count, sizeof(key), compare);
-    int code = CODE_NONE;
-    for (int64_t i = 1; i < count && code == CODE_NONE; i++) {
-        code = compare(&sorted[i - 1], &sorted[i]) == 0 ? CODE_KEY_TWICE : CODE_NONE;
+    int found = 0;
+    for (int64_t i = 1; i < count && !found; i++) {
+        found = compare(&sorted[i - 1], &sorted[i]) == 0;
     }
     free(sorted);
-    return code;
+    return found;
 }
