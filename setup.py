@@ -36,6 +36,13 @@ setup(
             arrow="builders keys memory utf8",
         ),
         module(
+            "hotset.decode._json",
+            "hotset/native/json",
+            sources="module reader skip names numbers times text check",
+            headers="reader cursor names numbers times text program",
+            arrow="builders keys memory utf8",
+        ),
+        module(
             "hotset.decode.protobuf._wire",
             "hotset/native/protobuf",
             sources="module scan emit utf8 builders",

@@ -7,6 +7,7 @@ counted instead of time, so that a figure is one of a single core. It needs no b
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ import pyarrow as pa
 from benchmarks.harness import Report, interleave, median, note, run
 from hotset import RAW_SCHEMA
 from hotset.decode import BadRecords, RecordFormat, RowDecoder
+from hotset.native import PURE
 
 _FLAT: Final = pa.schema(
     [
@@ -56,9 +58,11 @@ def main(report: Report, small: bool) -> None:  # noqa: FBT001
     some = [payload if n % 100 else b'{"order_id": "x"}' for n, payload in enumerate(flat)]
     ways: dict[str, Callable[[], int]] = {
         "flat": _decoding(flat, _FLAT),
+        "flat_python": _decoding(flat, _FLAT, pure="1"),
         "flat_three_columns": _decoding(flat, _THREE),
         "flat_decimal": _decoding(flat, _DECIMAL),
         "nested": _decoding(nested, _NESTED),
+        "nested_python": _decoding(nested, _NESTED, pure="1"),
         "one_misfit": _decoding(one, _FLAT),
         "one_cut_short": _decoding(cut, _FLAT),
         "one_percent_bad": _decoding(some, _FLAT),
@@ -69,14 +73,15 @@ def main(report: Report, small: bool) -> None:  # noqa: FBT001
         "bytes": round(sum(map(len, flat)) / records),
         "nested_bytes": round(sum(map(len, nested)) / records),
     }
-    for name in ("flat", "flat_three_columns", "flat_decimal", "nested"):
+    for name in ("flat", "flat_python", "flat_three_columns", "flat_decimal", "nested", "nested_python"):
         rate = records / spent_s[name]
         report.case(f"json_decode_{name}", rate, "rows per processor second", runs=runs, **sizes)
     for name in ("one_misfit", "one_cut_short", "one_percent_bad"):
         cost = spent_s[name] / spent_s["flat"]
         report.case(f"json_decode_{name}_cost", cost, "ratio", runs=runs, records=records)
-    gain = spent_s["loads"] / spent_s["flat"]
-    report.case("json_decode_against_loads", gain, "ratio", runs=runs, records=records)
+    for name, other in (("against_loads", "loads"), ("against_python", "flat_python")):
+        gain = spent_s[other] / spent_s["flat"]
+        report.case(f"json_decode_{name}", gain, "ratio", runs=runs, records=records)
 
 
 def _order(number: int) -> dict[str, Any]:
@@ -103,7 +108,7 @@ def _encoded(record: dict[str, Any]) -> bytes:
     return json.dumps(record).encode()
 
 
-def _decoding(payloads: Sequence[bytes], schema: pa.Schema) -> Callable[[], int]:
+def _decoding(payloads: Sequence[bytes], schema: pa.Schema, *, pure: str = "") -> Callable[[], int]:
     count = len(payloads)
     columns = [
         pa.array([0] * count, pa.int32()),
@@ -113,7 +118,12 @@ def _decoding(payloads: Sequence[bytes], schema: pa.Schema) -> Callable[[], int]
     ]
     raw = pa.RecordBatch.from_arrays(columns, schema=RAW_SCHEMA)
     decoder = RowDecoder(RecordFormat("json", bad_records=BadRecords.SKIP), schema, {}, "orders")
-    return lambda: decoder.decode(raw).rows.num_rows
+
+    def decode() -> int:
+        os.environ[PURE] = pure
+        return decoder.decode(raw).rows.num_rows
+
+    return decode
 
 
 def _loads(payloads: Sequence[bytes]) -> int:

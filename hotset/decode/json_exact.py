@@ -1,7 +1,7 @@
 """The reference JSON decoder: one record at a time, and it can name the bad one.
 
-It defines what a JSON record means; `json` is the fast path that must agree.
-It also covers what the fast path leaves out: nested columns, decimals, binary.
+It defines what a JSON record means; the fast ways of `json` must agree, and leave
+to it what they do not take.
 
     column              JSON value
     boolean             true, false

@@ -232,17 +232,17 @@ def _rows_where(found: pa.BooleanArray) -> list[int]:
 
 
 def _is_bad(faults: Sequence[Fault], rows: int) -> pa.BooleanArray:
-    found = [False] * rows
+    bits = bytearray((rows + 7) // 8)
     for fault in faults:
-        found[fault.row] = True
-    return pa.array(found)
+        bits[fault.row // 8] |= 1 << fault.row % 8
+    return pa.Array.from_buffers(pa.bool_(), rows, [None, pa.py_buffer(bits)])
 
 
 def _blank(rows: pa.RecordBatch, faults: Sequence[Fault]) -> pa.RecordBatch:
     # A decoder has done so already, but for what only lacks a required column.
     if not rows.num_columns:
         return rows
-    kept = pc.if_else(_is_bad(faults, rows.num_rows), None, pa.array(range(rows.num_rows)))
+    kept = pc.if_else(_is_bad(faults, rows.num_rows), None, pa.arange(0, rows.num_rows))
     return rows.take(kept)
 
 

@@ -1,4 +1,4 @@
-"""JSON records: the fast path against the exact one, which defines what a record means.
+"""JSON records: the fast paths against the exact one, which defines what a record means.
 
 Rows are flat and nested, of every column type that JSON has a form for. The reference
 is held against Python's own `json` where that has the column's values; how exact it is
@@ -16,9 +16,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+import pytest
 
+from hotset.decode import Decoded
 from hotset.decode.json import decode_json
 from hotset.decode.json_exact import decode_exactly
+from hotset.decode.json_native import is_built
+from hotset.native import PURE
 from tests.fuzz.frame import Refusal, Round, Verdict, plain_rows
 
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001
@@ -61,6 +65,16 @@ _VALUES: Final[list[tuple[pa.DataType, Callable[[random.Random], Any]]]] = [
 ]
 
 
+# What is set for a path: whether all is to be done in Python.
+_WAYS: Final = {"native": "", "python": "1"} if is_built() else {"python": "1"}
+
+
+def _decoded(schema: pa.Schema, pure: str, payloads: pa.BinaryArray) -> Decoded:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PURE, pure)
+        return decode_json(payloads, schema)
+
+
 def make_round(rng: random.Random) -> Round:
     """Return records of a few random columns."""
     chosen = rng.sample(_VALUES, rng.randint(1, 8))
@@ -77,7 +91,7 @@ def make_round(rng: random.Random) -> Round:
         about=str(schema),
         schema=schema,
         record=record,
-        paths={"fast": functools.partial(decode_json, schema=schema)},
+        paths={name: functools.partial(_decoded, schema, pure) for name, pure in _WAYS.items()},
         reference=functools.partial(_meaning, schema),
         hurt=_hurt,
     )

@@ -1,0 +1,40 @@
+"""The ways there are to decode JSON records, which nobody may be able to tell apart.
+
+The exact decoder is the reference; the other two may only be faster. Each is what its
+environment variable makes of the one decoder, so that tests see what users get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+
+from hotset.decode import Decoded
+from hotset.decode.json import decode_json
+from hotset.decode.json_exact import decode_exactly
+from hotset.decode.json_native import is_built
+from hotset.native import PURE
+
+Decode = Callable[..., Decoded]
+
+
+def natively(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None) -> Decoded:
+    """As it is where the reader in C was built."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PURE, "")
+        return decode_json(payloads, schema, headers)
+
+
+def in_python(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None) -> Decoded:
+    """As it is elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PURE, "1")
+        return decode_json(payloads, schema, headers)
+
+
+needs_native = pytest.mark.skipif(not is_built(), reason="the reader in C was not built")
+
+FAST = [pytest.param(natively, id="native", marks=needs_native), pytest.param(in_python, id="python")]
+WAYS = [*FAST, pytest.param(decode_exactly, id="exact")]
