@@ -30,11 +30,13 @@ from coldset.contents import footer_bounds, leaf_of, read_held
 from coldset.errors import ColdsetError
 from coldset.files import ColdFile
 from coldset.kept import Kept
+from coldset.narrowed import narrow_scan
 from coldset.parquet_scan import ParquetScan, plan_parquet_scan
+from coldset.predicate import Predicate
 from coldset.proof import adds_nothing_since
 from coldset.properties import check_properties
 from coldset.read import read_cold
-from coldset.scan import ColdTask, plan_cold
+from coldset.scan import ColdTask, MatchingFiles, plan_cold, plan_matching
 from coldset.storage import storage_of
 from coldset.write import delete_files, write_files
 
@@ -47,8 +49,10 @@ __all__ = [
     "ColdsetError",
     "HeldFile",
     "Kept",
+    "MatchingFiles",
     "ParquetScan",
     "PinnedTable",
+    "Predicate",
     "RowBounds",
     "Snapshot",
     "adds_nothing_since",
@@ -64,10 +68,12 @@ __all__ = [
     "leaf_of",
     "load_table",
     "may_take_out_rows",
+    "narrow_scan",
     "open_catalog",
     "pin",
     "pin_absent",
     "plan_cold",
+    "plan_matching",
     "plan_parquet_scan",
     "read_cold",
     "read_held",

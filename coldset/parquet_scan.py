@@ -11,21 +11,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.manifest import DataFile
 from pyiceberg.types import NestedField
 from pyroaring import BitMap64
 
 from coldset.catalog import PinnedTable
-from coldset.columns import FileColumn, file_columns, with_id
+from coldset.columns import with_id
 from coldset.errors import UnsupportedTableError
 from coldset.files import ColdFile
+from coldset.footers import footer_of, read_footers
 from coldset.kept import Kept
 from coldset.positions import deleted_positions
 from coldset.read import UNREADABLE, constants_of
@@ -42,7 +41,6 @@ from coldset.sql_text import (
 )
 
 _FOOTERS_KEPT: Final = 200_000
-_THREADS: Final = 8
 _MOST_GROUPS: Final = 64
 _MOST_ROWS: Final = 2**31 - 1
 _MOST_BITS: Final = 64 * 1024 * 1024 * 8
@@ -52,9 +50,6 @@ _MOST_LISTED: Final = 250_000
 # Of a table, by its UUID, a snapshot and what the schema says: a restored table may give its ids again.
 ScanKey = tuple[str, int, str]
 DeletedRows = BitMap64
-
-Footer = tuple[tuple[FileColumn, ...], int]
-_footers: Final[Kept[str, Footer]] = Kept(_FOOTERS_KEPT, lambda found: len(found[0]) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +61,16 @@ class ScanGroup:
         constants: SQL of the columns that have one value in all of them, by id.
         deleted: For each file, the rows that are deleted by position; empty if none is in any.
         most_rows: Rows of the largest file, deleted ones too.
+        files: The same as `paths`, as they were planned.
+        places: Where these files are in `deleted`, if it has more.
     """
 
     paths: tuple[str, ...]
     constants: tuple[tuple[int, str], ...]
     deleted: tuple[DeletedRows, ...]
     most_rows: int
+    files: tuple[ColdFile, ...]
+    places: tuple[int, ...] | None = None
 
     @property
     def is_listed(self) -> bool:
@@ -105,7 +104,7 @@ class ParquetScan:
         return tuple(path for group in self.groups for path in group.paths)
 
     def sql(self, columns: Sequence[str], deletes: Mapping[int, str]) -> str:
-        """Return a query for the rows of `groups`.
+        """Return a query for the rows of `groups`; it is empty if they have no file.
 
         Args:
             columns: The columns of the answer in their order; those that the table does not have are null.
@@ -118,7 +117,9 @@ class ParquetScan:
             Nothing of its own.
         """
         return " UNION ALL ".join(
-            self._group_sql(group, columns, deletes.get(place)) for place, group in enumerate(self.groups)
+            self._group_sql(group, columns, deletes.get(place))
+            for place, group in enumerate(self.groups)
+            if group.paths
         )
 
     def _group_sql(self, group: ScanGroup, columns: Sequence[str], deletes: str | None) -> str:
@@ -139,10 +140,14 @@ class ParquetScan:
 
 def _is_left(group: ScanGroup, deletes: str) -> str:
     if group.is_listed:
-        row = f"file_index::BIGINT * {group.most_rows} + file_row_number"
+        row = f"{_number_of(group)} * {group.most_rows} + file_row_number"
         return f"({row}) NOT IN (SELECT row FROM {deletes})"
-    bits = f"(SELECT bits FROM {deletes})[file_index::BIGINT + 1]"
+    bits = f"(SELECT bits FROM {deletes})[{_number_of(group)} + 1]"
     return f"get_bit({bits}, file_row_number::INTEGER) = 0"
+
+
+def _number_of(group: ScanGroup) -> str:
+    return "file_index::BIGINT" if group.places is None else f"{list(group.places)}[file_index::BIGINT + 1]"
 
 
 _scans: Final[Kept[ScanKey, ParquetScan]] = Kept(
@@ -180,7 +185,7 @@ def _plan(pinned: PinnedTable, key: ScanKey, io: FileIO) -> ParquetScan:
     # The engine takes names that differ in case only for one.
     if None in definitions or len({name.lower() for name in target.names}) < len(target.names):
         return ParquetScan(key, (), (), files, 0)
-    _read_footers([file.path for file in files if _may_be_scanned(file)], io)
+    read_footers([file.path for file in files if _may_be_scanned(file)], io)
     members: dict[_Group, list[_Member]] = {}
     rest: list[ColdFile] = []
     for file in files:
@@ -202,6 +207,7 @@ def _plan(pinned: PinnedTable, key: ScanKey, io: FileIO) -> ParquetScan:
                 constants=constants,
                 deleted=tuple(gone for _, _, gone in files) if has_deleted else (),
                 most_rows=max(file.rows for _, file, _ in files),
+                files=tuple(file for _, file, _ in files),
             )
             for (constants, has_deleted), files in members.items()
         ),
@@ -245,7 +251,7 @@ def _constants(
     pinned: PinnedTable, file: ColdFile, fields: Sequence[tuple[NestedField, pa.DataType]]
 ) -> tuple[tuple[int, str], ...] | None:
     """Return the columns that the file's partition fills, or None if the file is not scanned."""
-    footer = _footers.get(file.path)
+    footer = footer_of(file.path)
     if footer is None or footer[1] != file.rows:
         return None
     by_partition = constants_of(pinned.table.metadata, file)
@@ -276,23 +282,3 @@ def _deleted(file: ColdFile, io: FileIO) -> BitMap64 | None:
     in_file = BitMap64()
     in_file.add_range(0, file.rows)
     return found & in_file
-
-
-def _read_footers(paths: Sequence[str], io: FileIO) -> None:
-    unknown = [path for path in paths if _footers.get(path) is None]
-    if len(unknown) < _THREADS:
-        for path in unknown:
-            _read_footer(path, io)
-        return
-    with ThreadPoolExecutor(_THREADS) as threads:
-        list(threads.map(lambda path: _read_footer(path, io), unknown))
-
-
-def _read_footer(path: str, io: FileIO) -> None:
-    try:
-        with io.new_input(path).open() as stream:
-            metadata = pq.read_metadata(stream)
-        columns = file_columns(metadata.schema.to_arrow_schema(), None)
-    except UNREADABLE:
-        return  # whoever reads the file says why
-    _footers.put(path, (columns, metadata.num_rows))

@@ -7,7 +7,7 @@ time. No planning happens here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -35,7 +35,10 @@ UNREADABLE: Final = (OSError, pa.ArrowException, ValueError, KeyError, NotImplem
 
 
 def read_cold(
-    task: ColdTask, columns: tuple[str, ...], io_properties: Mapping[str, str]
+    task: ColdTask,
+    columns: tuple[str, ...],
+    io_properties: Mapping[str, str],
+    done: Callable[[ColdFile], None] = lambda _file: None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a task's files, deletes applied.
 
@@ -43,6 +46,7 @@ def read_cold(
         task: What to read.
         columns: Top-level column names, in the order wanted; may be empty.
         io_properties: pyiceberg properties for reaching the files, secrets resolved.
+        done: Told of each file that is read to its end.
 
     Raises:
         ColdReadError: A file is missing, unreadable or not what the table says.
@@ -57,6 +61,7 @@ def read_cold(
     for file in task.files:
         try:
             yield from _FileReader(task, file, io, ready).read(fields, wanted)
+            done(file)
         except UnsupportedTableError:
             raise
         except UNREADABLE as exc:

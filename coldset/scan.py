@@ -96,6 +96,11 @@ class MatchingFiles:
     manifests: int
     manifests_skipped: int
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the files."""
+        return sum(file.size_bytes for file in self.files)
+
 
 _MatchKey = tuple[str, int, Predicate, tuple[tuple[str, ColumnKey], ...]]
 

@@ -1,4 +1,4 @@
-"""Counts made while the hot half of one table is read.
+"""Counts made while the halves of one table are read.
 
 Every face that reads splits fills one of these and puts it into the receipt, so
 that what was left out of an answer is told in the same way everywhere. It reads
@@ -14,12 +14,70 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from coldset import ColdFile, MatchingFiles
 from hotset.decode import BadRecord, DecodedRows
 from hotset.store import ReadMeter
 
 # How many bad records are named, and how much of the reason.
 NAMED: Final = 5
 _REASON_CHARACTERS: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the reading of a snapshot is: data files, and their bytes, of those that are to be read."""
+
+    files_done: int
+    files: int
+    bytes_done: int
+    size_bytes: int
+
+
+@dataclass(slots=True)
+class ColdMeter:
+    """What is read of a snapshot, and what is left out.
+
+    Attributes:
+        rows: Rows read as Arrow, deletes applied.
+        rows_scanned: Rows of the files that an engine reads itself.
+        files, size_bytes: Data files that are read, and their sizes.
+        files_pruned, bytes_pruned: Others, which have no row that is asked for; bytes of
+            files in manifests that were skipped are not known.
+        manifests, manifests_skipped: Manifests that this is known from, and those of which
+            their list said enough.
+        files_done, bytes_done: How far the reading as Arrow is.
+    """
+
+    rows: int = 0
+    rows_scanned: int = 0
+    files: int = 0
+    size_bytes: int = 0
+    files_pruned: int = 0
+    bytes_pruned: int = 0
+    manifests: int = 0
+    manifests_skipped: int = 0
+    files_done: int = 0
+    bytes_done: int = 0
+
+    def planned(self, found: MatchingFiles) -> None:
+        """Take note of what is to be read.
+
+        Raises:
+            Nothing of its own.
+        """
+        self.files = len(found.files)
+        self.size_bytes = found.size_bytes
+        self.files_pruned, self.bytes_pruned = found.files_pruned, found.bytes_pruned
+        self.manifests, self.manifests_skipped = found.manifests, found.manifests_skipped
+
+    def read(self, file: ColdFile) -> None:
+        """Take note of a file that is read to its end.
+
+        Raises:
+            Nothing of its own.
+        """
+        self.files_done += 1
+        self.bytes_done += file.size_bytes
 
 
 @dataclass(slots=True)

@@ -11,7 +11,15 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from coldset import ColdFile, ParquetScan, plan_cold, plan_parquet_scan
+from coldset import (
+    ColdFile,
+    MatchingFiles,
+    ParquetScan,
+    Predicate,
+    plan_cold,
+    plan_matching,
+    plan_parquet_scan,
+)
 from federation.boundary.layouts import layout_of
 from federation.errors import HotBudgetError, OptionError
 from federation.parts import Part
@@ -152,8 +160,16 @@ def plan_cold_splits(
     *,
     part: Part = Part.ROWS,
     files: Sequence[ColdFile] | None = None,
+    where: Predicate | None = None,
 ) -> tuple[ColdSplit, ...]:
     """Return the splits that together read the cut's snapshot, or some of its files; it has no dead letters.
+
+    Args:
+        taken: The cut.
+        columns: The columns wanted, in order.
+        part: What is wanted of the records.
+        files: Which files; by default those that may have rows for which `where` is true.
+        where: Rows for which this is not true may be left out.
 
     Raises:
         OptionError: A column is not in the answer.
@@ -165,9 +181,21 @@ def plan_cold_splits(
     schema = answer_schema(taken, columns)
     held = set(taken.pinned.arrow_schema.names)
     read = tuple(name for name in columns if name in held)
-    tasks = plan_cold(taken.pinned, split_bytes=taken.definition.split_bytes, files=files)
+    tasks = plan_cold(taken.pinned, split_bytes=taken.definition.split_bytes, files=files, where=where)
     catalog = (taken.definition.catalog_name, taken.definition.catalog_properties)
     return tuple(ColdSplit(task, read, schema, *catalog) for task in tasks)
+
+
+def match_files(taken: TakenCut, where: Predicate | None) -> MatchingFiles | None:
+    """Return the files of the cut's snapshot that may have rows for which a predicate is true.
+
+    None if there is no snapshot.
+
+    Raises:
+        UnsupportedTableError: The snapshot has deletes that cannot be applied.
+        ColdReadError: A manifest could not be read.
+    """
+    return None if taken.pinned.snapshot is None else plan_matching(taken.pinned, where)
 
 
 def plan_scan(taken: TakenCut) -> ParquetScan | None:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from coldset import read_cold
 from federation.errors import HotBudgetError
-from federation.meter import HotMeter
+from federation.meter import ColdMeter, HotMeter
 from federation.parts import Part
 from federation.reader_schema import registry_of
 from federation.secrets import resolve
@@ -34,13 +34,19 @@ def _go_on() -> None:
 
 
 def read_split(
-    split: Split, meter: HotMeter | None = None, *, guard: Guard = _go_on, may_be_encoded: bool = False
+    split: Split,
+    meter: HotMeter | None = None,
+    cold: ColdMeter | None = None,
+    *,
+    guard: Guard = _go_on,
+    may_be_encoded: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield a split's rows, all of them, or raise.
 
     Args:
         split: What to read.
         meter: Counts the records of a hot split.
+        cold: Counts the files of a cold one, while they are read.
         guard: Called often; what it raises ends the reading.
         may_be_encoded: Whether columns of strings may have a dictionary, which differs from batch to batch.
 
@@ -51,13 +57,13 @@ def read_split(
         OptionError: A secret's reference names nothing here.
     """
     if isinstance(split, ColdSplit):
-        return _read_cold(split, guard)
+        return _read_cold(split, ColdMeter() if cold is None else cold, guard)
     return _read_hot(split, HotMeter() if meter is None else meter, guard, may_be_encoded=may_be_encoded)
 
 
-def _read_cold(split: ColdSplit, guard: Guard) -> Iterator[pa.RecordBatch]:
+def _read_cold(split: ColdSplit, meter: ColdMeter, guard: Guard) -> Iterator[pa.RecordBatch]:
     storage = storage_for(split.catalog_name, split.catalog_properties, split.task.identifier)
-    for batch in read_cold(split.task, split.columns, storage):
+    for batch in read_cold(split.task, split.columns, storage, meter.read):
         guard()
         yield batch if batch.schema.equals(split.schema) else widen(batch, split.schema)
 

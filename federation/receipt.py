@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from federation.cut import ReaderSchema
-from federation.meter import HotMeter
+from federation.meter import ColdMeter, HotMeter
 from federation.take import TakenCut
 from hotset.decode import BadRecord
 
@@ -20,6 +20,12 @@ from hotset.decode import BadRecord
 COUNTED: Final = (
     "rows_hot",
     "rows_cold",
+    "files_read",
+    "bytes_read",
+    "files_pruned",
+    "bytes_pruned",
+    "manifests_read",
+    "manifests_skipped",
     "rows_skipped",
     "records_fetched",
     "records_resident",
@@ -55,6 +61,11 @@ class TableReceipt:
         rows_hot, rows_cold: Rows read from each half, before the statement's own
             filters, but for hot rows that a filter on offset, partition or time kept from
             being read. `rows_cold` counts the snapshot once however often it was scanned.
+        files_read, bytes_read: Data files that were scanned, and their sizes; of a file not all need be read.
+        files_pruned, bytes_pruned: Data files that no row asked for can be in, by the metadata alone; bytes
+            of files in skipped manifests are not counted.
+        manifests_read, manifests_skipped: Manifests of the snapshot that were looked into, now or for an
+            earlier answer, and those that were left out as a whole.
         rows_skipped: Hot records without a value that were dropped (`tombstones=skip`).
         records_fetched, records_resident: Hot records read from Kafka, and found in the hot store.
         records_bad: Hot records that are no rows of the table, and were not an error (`badRecords`).
@@ -77,6 +88,12 @@ class TableReceipt:
     partitions: tuple[PartitionReceipt, ...]
     rows_hot: int
     rows_cold: int
+    files_read: int
+    bytes_read: int
+    files_pruned: int
+    bytes_pruned: int
+    manifests_read: int
+    manifests_skipped: int
     rows_skipped: int
     records_fetched: int
     records_resident: int
@@ -107,6 +124,12 @@ class TableReceipt:
             "as_of_ms": self.as_of_ms,
             "rows_hot": self.rows_hot,
             "rows_cold": self.rows_cold,
+            "files_read": self.files_read,
+            "bytes_read": self.bytes_read,
+            "files_pruned": self.files_pruned,
+            "bytes_pruned": self.bytes_pruned,
+            "manifests_read": self.manifests_read,
+            "manifests_skipped": self.manifests_skipped,
             "rows_skipped": self.rows_skipped,
             "records_fetched": self.records_fetched,
             "records_resident": self.records_resident,
@@ -133,14 +156,18 @@ class TableReceipt:
 
 
 def build_receipt(
-    taken: TakenCut, meter: HotMeter | None = None, *, rows_cold: int = 0, stages_ms: Mapping[str, float]
+    taken: TakenCut,
+    meter: HotMeter | None = None,
+    cold: ColdMeter | None = None,
+    *,
+    stages_ms: Mapping[str, float],
 ) -> TableReceipt:
     """Return the receipt of one table's part of an answer.
 
     Args:
         taken: The cut.
         meter: What was counted in the hot half; None if it was not read.
-        rows_cold: Rows read from the cold half.
+        cold: What was counted in the cold half; None if it was not read.
         stages_ms: Milliseconds per stage of reading.
 
     Raises:
@@ -148,6 +175,7 @@ def build_receipt(
     """
     cut = taken.cut
     meter = HotMeter() if meter is None else meter
+    cold = ColdMeter() if cold is None else cold
     return TableReceipt(
         table=cut.table,
         topic=cut.topic,
@@ -166,7 +194,13 @@ def build_receipt(
             for r in cut.ranges
         ),
         rows_hot=meter.rows,
-        rows_cold=rows_cold,
+        rows_cold=cold.rows + cold.rows_scanned,
+        files_read=cold.files,
+        bytes_read=cold.size_bytes,
+        files_pruned=cold.files_pruned,
+        bytes_pruned=cold.bytes_pruned,
+        manifests_read=cold.manifests,
+        manifests_skipped=cold.manifests_skipped,
         rows_skipped=meter.rows_skipped,
         records_fetched=meter.reading.records_fetched,
         records_resident=meter.reading.records_resident,
@@ -221,6 +255,9 @@ def render_receipt(receipt: TableReceipt) -> str:
         lines.append(f"  partition {p.partition}: committed {p.committed}, hot [{p.start}, {p.end}){held}")
     if receipt.boundary is not None:
         lines.append(f"  boundary: {receipt.boundary['provenance']} ({receipt.boundary['confidence']})")
+    lines.append(
+        f"  files: {receipt.files_read} read ({receipt.bytes_read} bytes), {receipt.files_pruned} left out"
+    )
     if receipt.rows_skipped:
         lines.append(f"  skipped: {receipt.rows_skipped} hot records without a value")
     if receipt.records_bad:

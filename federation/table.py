@@ -15,9 +15,9 @@ import pyarrow as pa
 from federation.config import Config, load_config
 from federation.cut import Cut
 from federation.definition import list_of, merge_options
-from federation.meter import HotMeter
+from federation.meter import ColdMeter, HotMeter, Progress
 from federation.parts import Part, split_name
-from federation.plan import answer_schema, plan_cold_splits, plan_hot
+from federation.plan import answer_schema, match_files, plan_cold_splits, plan_hot
 from federation.read import read_split
 from federation.receipt import TableReceipt, build_receipt
 from federation.take import TakenCut, resume_cut, take_cut
@@ -69,6 +69,13 @@ class Scan:
         self.schema = schema
         self.part = part
         self._receipt: TableReceipt | None = None
+        self._cold_meter = ColdMeter()
+
+    @property
+    def progress(self) -> Progress:
+        """How far the snapshot is read by the reading that began last; may be asked in another thread."""
+        meter = self._cold_meter
+        return Progress(meter.files_done, meter.files, meter.bytes_done, meter.size_bytes)
 
     @property
     def cut(self) -> Cut:
@@ -93,18 +100,20 @@ class Scan:
             HotsetError, ColdsetError: The rows could not all be read; whatever
                 was yielded before is not an answer.
         """
-        meter = HotMeter()
+        meter, cold_meter = HotMeter(), ColdMeter()
         began_s = time.monotonic()
-        rows_cold = 0
+        if self.part is Part.ROWS and (found := match_files(self.taken, None)) is not None:
+            cold_meter.planned(found)
+        self._cold_meter = cold_meter
         for cold in plan_cold_splits(self.taken, self.schema.names, part=self.part):
-            for batch in read_split(cold):
-                rows_cold += batch.num_rows
+            for batch in read_split(cold, cold=cold_meter):
+                cold_meter.rows += batch.num_rows
                 yield batch
         cold_s = time.monotonic()
         for hot in plan_hot(self.taken, self.schema, spread=False, part=self.part):
             yield from read_split(hot, meter)
         stages = {"cold": (cold_s - began_s) * 1000, "hot": (time.monotonic() - cold_s) * 1000}
-        self._receipt = build_receipt(self.taken, meter, rows_cold=rows_cold, stages_ms=stages)
+        self._receipt = build_receipt(self.taken, meter, cold_meter, stages_ms=stages)
 
     def to_arrow(self) -> pa.Table:
         """Return all rows as one Arrow table.

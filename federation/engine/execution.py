@@ -15,10 +15,10 @@ import duckdb
 import pyarrow as pa
 
 from coldset.sql_text import quoted
-from federation.engine.bounds import choose_bounds
+from federation.engine.ahead import Lookout
+from federation.engine.bounds import bounds_of
 from federation.engine.clock import StatementClock
 from federation.engine.collect import can_collect_at_once, collect_at_once, collect_in_turn, is_row_by_row
-from federation.engine.columns import choose_columns
 from federation.engine.instance import deletes_of
 from federation.engine.statement import Statement
 from federation.engine.streams import TableStreams
@@ -78,26 +78,44 @@ class Execution:
             with self._clock.interrupting(self._cursor.interrupt):
                 # One transaction has one now(), in the plan that is looked at as in the one that runs.
                 self._cursor.begin()
+                lookout = self._look_out()
+                if not self._statement.is_explain:
+                    # Bound first, so that what is wrong with the statement is said of its own text.
+                    _require_shown_exactly(self._cursor.sql(self._statement.sql))
+                self._look_ahead(lookout)
                 for name, streams in self._streams.items():
+                    if not self._statement.is_explain:
+                        streams.load()
                     self._create_view(name, streams)
                 if self._statement.is_explain:
                     return self._explain()
-                # Bound first, so that what is wrong with the statement is said of its own text.
-                relation = self._cursor.sql(self._statement.sql)
-                _require_shown_exactly(relation)
-                self._choose_columns()
-                if self._load():
-                    relation = self._cursor.sql(self._statement.sql)
-                return self._collect(relation)
+                return self._collect(self._cursor.sql(self._statement.sql))
         except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as exc:
             found = self._translate(exc)
             if found is exc:
                 raise
             raise found from exc
 
+    def _look_out(self) -> Lookout:
+        for name, streams in self._streams.items():
+            for part in streams.parts - {Part.ROWS}:
+                self._cursor.register(part.of(name), streams.letters())
+        shown = {name: each.schema for name, each in self._streams.items() if Part.ROWS in each.parts}
+        return Lookout(self._cursor, shown, LETTERS.names)
+
+    def _look_ahead(self, lookout: Lookout) -> None:
+        # The plan of this very statement tells what its scans look at.
+        plan, found = lookout.look(self._statement.sql)
+        self._is_at_once = self._is_at_once and is_row_by_row(plan)
+        for name, outlook in found.items():
+            streams = self._streams[name]
+            # Rows without any column cannot be counted, so one is always read.
+            streams.columns = outlook.columns or streams.columns[:1]
+            if streams.parts == {Part.ROWS}:
+                streams.bounds = bounds_of(outlook.where)
+            streams.narrow(outlook.where, is_scanned=outlook.is_scanned)
+
     def _create_view(self, name: str, streams: TableStreams) -> None:
-        for part in streams.parts - {Part.ROWS}:
-            self._cursor.register(part.of(name), streams.letters())
         if Part.ROWS not in streams.parts:
             return
         cold, hot = f"{name} (cold)", f"{name} (hot)"
@@ -106,33 +124,13 @@ class Execution:
         parts = [f"SELECT * FROM {quoted(cold)}", f"SELECT * FROM {quoted(hot)}"]
         if not streams.taken.cut.hot_span:
             del parts[1]
-        if streams.scan is not None:
-            scanned = streams.scan.sql(streams.schema.names, deletes_of(streams.scan))
-            parts = [scanned, *(parts if streams.scan.rest else parts[1:])]
-        self._cursor.execute(f"CREATE TEMP VIEW {quoted(name)} AS {' UNION ALL '.join(parts)}")
-
-    def _choose_columns(self) -> None:
-        # The plan of this very statement tells which columns its scans look at.
-        row = self._cursor.execute(f"EXPLAIN (FORMAT JSON) {self._statement.sql}").fetchall()[0]
-        self._is_at_once = self._is_at_once and is_row_by_row(row[1])
-        tables = list(self._streams.values())
-        letters = [LETTERS.names for streams in tables if Part.DEAD_LETTERS in streams.parts]
-        chosen = choose_columns(row[1], [*(streams.schema.names for streams in tables), *letters])
-        is_scanned = "READ_PARQUET" in row[1]
-        for streams, columns in zip(tables, chosen[: len(tables)], strict=True):
-            if is_scanned:
-                streams.scanned()
-            # Rows without any column cannot be counted, so one is always read.
-            streams.columns = columns or streams.columns[:1]
-        if len(tables) == 1 and tables[0].parts == {Part.ROWS}:
-            tables[0].bounds = choose_bounds(row[1], tables[0].schema.names)
-
-    def _load(self) -> bool:
-        """Read what is resident; return whether a hot half has another form than the one that was bound."""
-        changed = {name: streams for name, streams in self._streams.items() if streams.load()}
-        for name, streams in changed.items():
-            self._cursor.register(f"{name} (hot)", streams.hot())
-        return bool(changed)
+        scan = streams.narrowed
+        if scan is not None:
+            scanned = scan.sql(streams.schema.names, deletes_of(scan))
+            # A view is of something, if only of no rows.
+            is_rest = scan.rest or not (scanned or parts[1:])
+            parts = [*([scanned] if scanned else []), *(parts if is_rest else parts[1:])]
+        self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {' UNION ALL '.join(parts)}")
 
     def _explain(self) -> pa.Table:
         rows = self._cursor.execute(f"EXPLAIN {self._statement.sql}").fetchall()

@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from coldset import ParquetScan
-from federation.meter import HotMeter
+from coldset import ParquetScan, Predicate, narrow_scan
+from federation.meter import ColdMeter, HotMeter
 from federation.parts import Part
-from federation.plan import answer_schema, plan_cold_splits, plan_hot
+from federation.plan import answer_schema, match_files, plan_cold_splits, plan_hot
 from federation.read import Guard, read_split, widen
 from federation.receipt import TableReceipt, build_receipt
 from federation.take import TakenCut
@@ -30,10 +30,11 @@ from hotset.store import alike
 class TableStreams:
     """The two halves of one table at one cut, and its dead letters, for one statement.
 
-    `columns` and `bounds` are set once, after planning and before the first row is
-    read: the other columns of the stream are null and the plan does not look at them,
-    nor at rows outside of the bounds. With a
-    `scan` the engine reads the files of that itself, and the cold half is the rest.
+    `columns` and `bounds` are set once, and `narrow` is called once, after planning and
+    before the first row is read: the other columns of the stream are null and the plan
+    does not look at them, nor at rows outside of the bounds. With a
+    `scan` the engine reads the files of that itself, narrowed to those that matter, and
+    the cold half is the rest.
     """
 
     def __init__(
@@ -53,9 +54,10 @@ class TableStreams:
         self._hot: pa.Table | None = None
         self._hot_lock = threading.Lock()
         self._meter = HotMeter(keeps_letters=Part.DEAD_LETTERS in self.parts)
+        self._cold_meter = ColdMeter()
         self.scan: ParquetScan | None = None
-        self._rows_cold = 0
-        self._rows_scanned = 0
+        self.narrowed: ParquetScan | None = None
+        self._where: Predicate | None = None
         self._stages_ms = {"cold": 0.0, "hot": 0.0}
 
     def cold(self) -> Stream:
@@ -83,13 +85,25 @@ class TableStreams:
         """Return the dead letters of the hot half in the same way."""
         return Stream(LETTERS, self._letter_batches)
 
-    def scanned(self) -> None:
-        """Take note that the engine itself reads what `scan` covers.
+    def narrow(self, where: Predicate | None, *, is_scanned: bool) -> None:
+        """Leave out the files of the cold half that can have no row for which a predicate is true.
+
+        Args:
+            where: What the statement looks at; None for all rows.
+            is_scanned: Whether it looks at the table's rows at all.
 
         Raises:
-            Nothing of its own.
+            ColdsetError: The snapshot cannot be planned.
         """
-        self._rows_scanned = 0 if self.scan is None else self.scan.rows
+        self._where = where
+        self.narrowed = self.scan
+        found = match_files(self.taken, where)
+        if found is None or not is_scanned:
+            return
+        if self.scan is not None:
+            self.narrowed = narrow_scan(self.scan, found.files)
+            self._cold_meter.rows_scanned = self.narrowed.rows
+        self._cold_meter.planned(found)
 
     def again(self) -> TableStreams:
         """Return streams over the same cut from which nothing has been read.
@@ -105,19 +119,17 @@ class TableStreams:
         Raises:
             Nothing of its own.
         """
-        return build_receipt(
-            self.taken, self._meter, rows_cold=self._rows_cold + self._rows_scanned, stages_ms=self._stages_ms
-        )
+        return build_receipt(self.taken, self._meter, self._cold_meter, stages_ms=self._stages_ms)
 
     def _cold_batches(self) -> Iterator[pa.RecordBatch]:
         rows = 0
         began_s = time.monotonic()
         with _Keeping(self):
-            rest = None if self.scan is None else self.scan.rest
-            for split in plan_cold_splits(self.taken, self.columns, files=rest):
+            rest = None if self.narrowed is None else self.narrowed.rest
+            for split in plan_cold_splits(self.taken, self.columns, files=rest, where=self._where):
                 for batch in read_split(split, guard=self._guard):
                     rows += batch.num_rows
-                    self._rows_cold = max(self._rows_cold, rows)
+                    self._cold_meter.rows = max(self._cold_meter.rows, rows)
                     self._stages_ms["cold"] += (time.monotonic() - began_s) * 1000
                     yield widen(batch, self.schema)
                     began_s = time.monotonic()

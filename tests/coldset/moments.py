@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
+from typing import Final
 
 import pyarrow as pa
 
@@ -17,9 +19,13 @@ from coldset import PinnedTable, open_catalog, pin
 from federation.definition import merge_options
 from federation.engine import run_query
 from tests.coldset.agreement import as_sorted
+from tests.coldset.filters import filtered, read_filtered, some_filter
 from tests.coldset.tables import catalog_properties, read
 
 _MADE_OF = b"made_of"
+
+# So many random filters a table is asked with, besides none.
+FILTERS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -55,22 +61,30 @@ class Moment:
             statement.format(t=self.name), {self.name: merge_options(self.name, options, {})}
         ).rows
 
-    def wrong_readers(self) -> list[str]:
-        """Which readers have other rows than Spark, or an error."""
+    def wrong_readers(self, filters: int = FILTERS) -> list[str]:
+        """Which readers have other rows than Spark, or an error, without a filter and with some."""
         wanted, target = self.wanted, self.pin().arrow_schema
-        rows = as_sorted(wanted.cast(target))
+        wrong = self._wrong(wanted.cast(target), "")
+        random = Random(self.name)
+        for _ in range(filters):
+            wrong += self._wrong(wanted.cast(target), some_filter(random, wanted.cast(target)))
+        return wrong
+
+    def _wrong(self, wanted: pa.Table, condition: str) -> list[str]:
+        target = wanted.schema
+        rows = as_sorted(filtered(wanted, condition) if condition else wanted)
         readers: dict[str, Callable[[], pa.Table]] = {
-            "reader": lambda: read(self.pin()),
-            "engine": lambda: self.ask("SELECT * FROM {t}"),
+            "reader": lambda: read_filtered(self.pin(), wanted, condition) if condition else read(self.pin()),
+            "engine": lambda: self.ask(f"SELECT * FROM {{t}}{condition and f' WHERE {condition}'}"),
         }
         wrong = []
         for name, answer in readers.items():
             try:
                 is_same = as_sorted(answer().cast(target)) == rows
             except Exception as exc:  # noqa: BLE001 - any error is what is looked for
-                wrong.append(f"{name}: {type(exc).__name__}: {exc}")
+                wrong.append(f"{name}: {condition} {type(exc).__name__}: {exc}")
             else:
-                wrong.extend([] if is_same else [f"{name}: other rows"])
+                wrong.extend([] if is_same else [f"{name}: other rows {condition}"])
         return wrong
 
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from stack.spark_writer import SparkWriter
 from tests.coldset.histories import STEPS, try_table
-from tests.coldset.moments import kept_moments
+from tests.coldset.moments import FILTERS, kept_moments
 
 # Tables are tiny, so compiling costs more than it saves.
 IN_A_HURRY: Final = {
@@ -46,16 +46,16 @@ def make(folder: Path, seeds: Sequence[int], steps: int) -> int:
     return failed
 
 
-def ask_again(folder: Path) -> int:
+def ask_again(folder: Path, filters: int) -> int:
     """Read the tables that a folder keeps, and print those that are read wrongly; return how many."""
     failed = asked = 0
     for moment in kept_moments(folder):
-        wrong = moment.wrong_readers()
+        wrong = moment.wrong_readers(filters)
         asked += 1
         if wrong:
             failed += 1
             print(f"{moment.name}: {'; '.join(wrong)}", *moment.steps, sep="\n  ", flush=True)
-    print(f"{asked} moments of tables: {failed} read wrongly")
+    print(f"{asked} moments of tables, each with {filters} filters too: {failed} read wrongly")
     return failed
 
 
@@ -66,9 +66,10 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--keep", type=Path, help="a folder that keeps the tables and Spark's rows of them")
     parser.add_argument("--again", type=Path, help="make no tables, but read those that such a folder keeps")
+    parser.add_argument("--filters", type=int, default=FILTERS, help="random filters for each kept table")
     given = parser.parse_args()
     if given.again:
-        return min(ask_again(given.again.resolve()), 1)
+        return min(ask_again(given.again.resolve(), given.filters), 1)
     seeds = range(given.seed, given.seed + given.count)
     with tempfile.TemporaryDirectory() as temporary:
         folder = (given.keep or Path(temporary)).resolve()

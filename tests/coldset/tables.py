@@ -12,7 +12,7 @@ from types import MappingProxyType
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
-from coldset import PinnedTable, open_catalog, pin, plan_cold, read_cold
+from coldset import PinnedTable, Predicate, open_catalog, pin, plan_cold, read_cold
 
 TABLE = "lake.orders"
 
@@ -30,11 +30,16 @@ def catalog_properties(directory: Path) -> dict[str, str]:
     return {"type": "sql", "uri": f"sqlite:///{directory}/catalog.db", "warehouse": directory.as_uri()}
 
 
-def read(pinned: PinnedTable, *columns: str, storage: Mapping[str, str] = MappingProxyType({})) -> pa.Table:
-    """Read the pinned snapshot: all columns if none are named."""
+def read(
+    pinned: PinnedTable,
+    *columns: str,
+    storage: Mapping[str, str] = MappingProxyType({}),
+    where: Predicate | None = None,
+) -> pa.Table:
+    """Read the pinned snapshot: all columns if none are named, and all rows that `where` is true for."""
     names = columns or tuple(pinned.arrow_schema.names)
     schema = pa.schema([pinned.arrow_schema.field(name) for name in names])
-    tasks = plan_cold(pinned, split_bytes=SPLIT_BYTES)
+    tasks = plan_cold(pinned, split_bytes=SPLIT_BYTES, where=where)
     return pa.Table.from_batches(
         [b for task in tasks for b in read_cold(task, names, storage)], schema=schema
     )

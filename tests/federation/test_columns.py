@@ -6,7 +6,6 @@ rows are also in a table of the engine's own, which answers a third time.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from federation.engine import columns, execution
+from federation.engine.ahead import Lookout, Outlook
 from tests.builders import Lake, commit_until, make_table, produce
 from tests.conftest import MakeLake
 
@@ -125,13 +124,22 @@ def native() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
+REAL_LOOK = Lookout.look
+
+
+def see_everything(lookout: Lookout, sql: str) -> tuple[str, dict[str, Outlook]]:
+    plan, found = REAL_LOOK(lookout, sql)
+    everything = {name: Outlook(True, tuple(SCHEMA.names), None) for name in found}
+    return plan, everything
+
+
 @pytest.mark.kafka
 @pytest.mark.parametrize("sql", STATEMENTS)
 def test_reading_fewer_columns_gives_the_same_answer(
     wide: Lake, native: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
     chosen = wide.sql(sql).rows.to_pylist()
-    monkeypatch.setattr(execution, "choose_columns", lambda plan, tables: [tuple(names) for names in tables])
+    monkeypatch.setattr(Lookout, "look", see_everything)
     everything = wide.sql(sql).rows.to_pylist()
 
     assert chosen == everything
@@ -141,45 +149,15 @@ def test_reading_fewer_columns_gives_the_same_answer(
 @pytest.mark.kafka
 @pytest.mark.parametrize("sql", ["select sum(upper) from t", "select id from t where p.y.z = 1"])
 def test_columns_nobody_looks_at_are_not_read(wide: Lake, monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
-    seen: list[list[tuple[str, ...]]] = []
+    seen: list[Outlook] = []
 
-    def watch(plan: str, tables: Any) -> list[tuple[str, ...]]:
-        seen.append(columns.choose_columns(plan, tables))
-        return seen[-1]
+    def watch(lookout: Lookout, sql: str) -> tuple[str, dict[str, Outlook]]:
+        plan, found = REAL_LOOK(lookout, sql)
+        seen.extend(found.values())
+        return plan, found
 
-    monkeypatch.setattr(execution, "choose_columns", watch)
+    monkeypatch.setattr(Lookout, "look", watch)
     wide.sql(sql)
 
-    [[names]] = seen
-    assert 0 < len(names) <= 3
-
-
-def plan_of(*projections: str | list[str]) -> str:
-    scans = [
-        {"name": "PYTHON_ARROW_SCAN", "children": [], "extra_info": {"Projections": found}}
-        for found in projections
-    ]
-    return json.dumps([{"name": "UNION", "extra_info": {}, "children": scans}])
-
-
-@pytest.mark.parametrize(
-    ("plan", "tables", "chosen"),
-    [
-        (plan_of("id"), [["id", "grp"]], [("id",)]),
-        (plan_of(["id", "grp"], "id"), [["grp", "id", "x"], ["id"]], [("grp", "id"), ("id",)]),
-        (plan_of("p.y.z"), [["p", "q"]], [("p",)]),
-        (plan_of("p.y"), [["p", "p.y", "q"]], [("p", "p.y")]),
-        (plan_of(), [["id"]], [()]),
-        # what is not understood is no reason to leave a column out
-        (plan_of("something else"), [["id", "grp"]], [("id", "grp")]),
-        (plan_of(["id", "something else"]), [["id", "grp"]], [("id", "grp")]),
-        (plan_of(["new", "line"]), [["new\nline", "id"]], [("new\nline", "id")]),
-        (
-            plan_of(["new", "line"]),
-            [["new\nline", "new", "line", "id"]],
-            [("new\nline", "new", "line", "id")],
-        ),
-    ],
-)
-def test_in_doubt_a_column_is_read(plan: str, tables: list[list[str]], chosen: list[tuple[str, ...]]) -> None:
-    assert columns.choose_columns(plan, tables) == chosen
+    [outlook] = seen
+    assert 0 < len(outlook.columns) <= 3

@@ -58,7 +58,9 @@ class Edges:
         """Instead of pyiceberg's catalogs."""
         return Catalog(self, name)
 
-    def plan_cold(self, pinned: Any, *, split_bytes: int, files: None = None) -> tuple[Any, ...]:
+    def plan_cold(
+        self, pinned: Any, *, split_bytes: int, files: None = None, where: None = None
+    ) -> tuple[Any, ...]:
         """Instead of reading manifests."""
         if pinned.snapshot is None:
             return ()
@@ -68,7 +70,9 @@ class Edges:
             raise ColdReadError(f"the manifests of snapshot {number} are gone")
         return (SimpleNamespace(identifier=pinned.identifier, files=snap.files),)
 
-    def read_cold(self, task: Any, columns: tuple[str, ...], _properties: Any) -> Iterator[pa.RecordBatch]:
+    def read_cold(
+        self, task: Any, columns: tuple[str, ...], _properties: Any, _done: Any = None
+    ) -> Iterator[pa.RecordBatch]:
         """Instead of reading data files."""
         for file in task.files:
             is_there = partial(_has_file, file)

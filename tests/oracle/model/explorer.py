@@ -76,6 +76,7 @@ class Explorer:
         put(coldset.proof, "manifests_of", manifests_of)
         put(coldset.proof, "entries_of", entries_of)
         put(federation.plan, "plan_cold", edges.plan_cold)
+        put(federation.plan, "plan_matching", lambda _pinned, _where: None)  # it only counts files
         put(federation.read, "read_cold", edges.read_cold)
         put(hotset.decode.payloads, "decoder_for", lambda *_, **__: decode)
         for name in _TIMED:
