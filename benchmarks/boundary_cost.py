@@ -28,7 +28,7 @@ from benchmarks.harness import Report, median, note, open_folder, run
 from coldset import open_catalog, pin, write_files
 from federation.boundary import PROPERTY, render_offsets, resolve_boundary
 from federation.definition import TableDefinition, define, merge_options
-from hotset import connect
+from hotset import Deadline, connect
 from hotset.offsets import Isolation
 from stack.gateway import local_catalog
 
@@ -188,7 +188,7 @@ def _measure(
             began_s = time.perf_counter()
             pinned = pin(site.catalog, name)
             pinned_s, busy_s = time.perf_counter(), time.process_time()
-            resolve_boundary(pinned, definition, client)
+            resolve_boundary(pinned, definition, client, Deadline.after_ms(60_000))
             taken[f"resolve_cpu{again}"].append((time.process_time() - busy_s) * 1000)
             taken[f"resolve{again}"].append((time.perf_counter() - pinned_s) * 1000)
             taken[f"load{again}"].append((pinned_s - began_s) * 1000)

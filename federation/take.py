@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from coldset import PinnedTable, open_catalog, pin, pin_absent
@@ -226,10 +226,8 @@ def _facts(
         bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
         return begin_at_log_start(bounds), bounds
     try:
-        # The boundary first: what is committed from here on lies in the ranges. Who is asked for
-        # it has what is left of the time, not all of it anew.
-        left_ms = max(1, round(deadline.remaining_s * 1000))
-        committed = resolve_boundary(pinned, replace(definition, plan_timeout_ms=left_ms), client)
+        # The boundary first: what is committed from here on lies in the ranges.
+        committed = resolve_boundary(pinned, definition, client, deadline)
         return committed, read_log_bounds(client, definition.topic, definition.isolation, deadline)
     except TopicNotFoundError as exc:
         raise TopicNotFoundError(

@@ -40,7 +40,7 @@ from federation.secrets import resolve
 from federation.splits import HotSplit
 from federation.storage import storage_for
 from federation.take import TakenCut, take_cut
-from hotset import connect
+from hotset import Deadline, connect
 from hotset.decode import BadRecord, BadRecords
 from hotset.errors import HotsetError
 from pipeline.errors import FencedError, FreezeOptionError
@@ -243,7 +243,9 @@ def require_boundary(taken: TakenCut, pinned: PinnedTable) -> None:
             "written; nothing of this freeze is in the table; freeze again",
             table=cut.table,
         )
-    committed = resolve_boundary(pinned, definition, connect(resolve(definition.kafka_properties)))
+    deadline = Deadline.after_ms(definition.plan_timeout_ms)
+    client = connect(resolve(definition.kafka_properties))
+    committed = resolve_boundary(pinned, definition, client, deadline)
     held = {r.partition: cut.committed(r.partition) for r in cut.ranges}
     moved = [p for p in sorted({*held, *committed.next_offset}) if committed.of(p) != held.get(p, 0)]
     if moved or (committed.topic_id not in (None, cut.topic_id)):

@@ -21,6 +21,7 @@ def require_beginning(
     pinned: PinnedTable,
     definition: TableDefinition,
     client: KafkaClient,
+    deadline: Deadline,
     began: Mapping[int, int],
     mark: str,
 ) -> tuple[OffsetRange, ...]:
@@ -30,6 +31,7 @@ def require_beginning(
         pinned: The loaded table and snapshot.
         definition: The table's settled options; `accepts_gaps` accepts.
         client: The cluster.
+        deadline: When to give up.
         began: Partition to the first offset the writer has read.
         mark: The summary property of its commits.
 
@@ -44,7 +46,6 @@ def require_beginning(
         return ()
     if definition.accepts_gaps:
         return late
-    deadline = Deadline.after_ms(definition.plan_timeout_ms)
     bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
     starts = {found.partition: found.log_start for found in bounds.partitions}
     for missing in late:

@@ -55,7 +55,7 @@ _known: Final = Kept[tuple[str, int, Columns], _Evidence](64)
 
 
 def resolve_columns(
-    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
 ) -> CommittedOffsets:
     """Return the boundary that the table's own Kafka columns prove.
 
@@ -63,6 +63,7 @@ def resolve_columns(
         pinned: The loaded table and snapshot.
         definition: Settled options; `kafka_columns` may name the columns.
         client: The cluster, to look into holes, and whether it still has the table's records.
+        deadline: When to give up.
 
     Raises:
         BoundaryUnknownError: Kafka holds a visible record that the snapshot
@@ -86,7 +87,7 @@ def resolve_columns(
         late = tuple(_leading(holes))
         holes = {p: found.within(committed[p].first, found.top) for p, found in holes.items()}
         lost = (*lost, *late)
-    asked = _ask_kafka(holes, evidence, pinned, layout, definition, client)
+    asked = _ask_kafka(holes, evidence, pinned, layout, definition, client, deadline)
     return CommittedOffsets(
         snapshot_id=pinned.snapshot_id,
         topic_id=asked.topic_id,
@@ -116,6 +117,7 @@ def _ask_kafka(
     layout: KafkaLayout,
     definition: TableDefinition,
     client: KafkaClient,
+    deadline: Deadline,
 ) -> _Asked:
     assert definition.topic is not None
     floor = evidence.past.floor
@@ -128,7 +130,6 @@ def _ask_kafka(
     if not tells and all(found.is_empty for found in holes.values()):
         sure = Confidence.PROVEN if is_known else Confidence.ESTIMATED
         return _Asked(recorded, sure, (*said, "the offsets have no holes"))
-    deadline = Deadline.after_ms(definition.plan_timeout_ms)
     bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
     if tells:
         properties = _storage(pinned, definition)

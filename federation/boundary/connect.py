@@ -36,7 +36,7 @@ COMMIT_ID: Final = "kafka.connect.commit-id"
 
 
 def resolve_connect(
-    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
 ) -> CommittedOffsets:
     """Return the boundary that the sinks' control topics tell.
 
@@ -44,6 +44,7 @@ def resolve_connect(
         pinned: The loaded table and snapshot.
         definition: The table's settled options.
         client: The cluster that has topic and control topics.
+        deadline: When to give up.
 
     Raises:
         BoundaryUnknownError: The control topic is gone or cut short, or it contradicts the table.
@@ -53,7 +54,6 @@ def resolve_connect(
     """
     assert pinned.snapshot is not None
     assert definition.topic is not None
-    deadline = Deadline.after_ms(definition.plan_timeout_ms)
     partitions = client.describe(definition.topic, deadline).partitions
     next_offset: dict[int, int] = {}
     readers: dict[int, str] = {}
@@ -89,7 +89,7 @@ def resolve_connect(
         )
     if not told:
         raise _unknown(pinned, f"no ancestor has a property {PREFIX}*")
-    require_every_partition(pinned, ancestry, definition, client, next_offset)
+    require_every_partition(pinned, ancestry, definition, client, deadline, next_offset)
     return CommittedOffsets(
         snapshot_id=pinned.snapshot_id,
         topic_id=topic_id,

@@ -16,13 +16,13 @@ from federation.boundary.committed import CommittedOffsets, Confidence, parse_ne
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError, OptionError
 from federation.secrets import resolve
-from hotset import Isolation, KafkaClient
+from hotset import Deadline, Isolation, KafkaClient
 
 _NAMES: Final = {"snapshot_id", "partitions", "topic_id", "isolation"}
 
 
 def resolve_declared(
-    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
 ) -> CommittedOffsets:
     """Return the declared boundary, if it speaks of the pinned snapshot.
 
@@ -32,6 +32,7 @@ def resolve_declared(
             `{"snapshot_id": id, "partitions": {"0": next offset, …}}`, and perhaps `topic_id`
             and `isolation`, which are then checked.
         client: Not needed.
+        deadline: Not needed.
 
     Raises:
         OptionError: The option is missing or malformed.

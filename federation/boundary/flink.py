@@ -50,13 +50,16 @@ class _Job:
     checkpoints: dict[str, int] = field(default_factory=dict)  # of each sink, the last it committed
 
 
-def resolve_flink(pinned: PinnedTable, definition: TableDefinition, client: KafkaClient) -> CommittedOffsets:
+def resolve_flink(
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
+) -> CommittedOffsets:
     """Return the boundary recorded in the checkpoints of the jobs that fill the table.
 
     Args:
         pinned: The loaded table and snapshot.
         definition: Settled options; `checkpoints` are folders of checkpoints or savepoints.
         client: The cluster that has the topic.
+        deadline: When to give up.
 
     Raises:
         BoundaryUnknownError: A checkpoint is gone or not understood, or jobs disagree.
@@ -67,7 +70,7 @@ def resolve_flink(pinned: PinnedTable, definition: TableDefinition, client: Kafk
     key = (pinned.uuid, pinned.snapshot.snapshot_id, definition.topic)
     found = _found.get(key)
     if found is None:
-        found = _Resolution(pinned, definition, client).resolve()
+        found = _Resolution(pinned, definition, client, deadline).resolve()
         _found.put(key, found)
     return found
 
@@ -75,9 +78,12 @@ def resolve_flink(pinned: PinnedTable, definition: TableDefinition, client: Kafk
 class _Resolution:
     """One look for one snapshot; `next_offset` grows from the newest job to the oldest."""
 
-    def __init__(self, pinned: PinnedTable, definition: TableDefinition, client: KafkaClient) -> None:
+    def __init__(
+        self, pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
+    ) -> None:
         assert definition.topic is not None
         self._pinned, self._definition, self._client = pinned, definition, client
+        self._deadline = deadline
         self._topic = definition.topic
         self._next_offset: dict[int, int] = {}
         self._told: list[str] = []
@@ -213,9 +219,8 @@ class _Resolution:
 
     def _partitions_with_records(self) -> list[int]:
         # No job can have read anything of the others.
-        definition = self._definition
-        deadline = Deadline.after_ms(definition.plan_timeout_ms)
-        bounds = read_log_bounds(self._client, self._topic, definition.isolation, deadline)
+        isolation = self._definition.isolation
+        bounds = read_log_bounds(self._client, self._topic, isolation, self._deadline)
         return [found.partition for found in bounds.partitions if found.high_watermark > 0]
 
     def _settle(self) -> None:

@@ -26,13 +26,13 @@ from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.summary import PIN_TAG, PROPERTY, parse_offsets
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError
-from hotset import KafkaClient
+from hotset import Deadline, KafkaClient
 
 _PICKS: Final = 100
 
 
 def resolve_summary(
-    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
 ) -> CommittedOffsets:
     """Find the boundary of the pinned snapshot, which must not be None.
 
@@ -40,6 +40,7 @@ def resolve_summary(
         pinned: The loaded table and snapshot.
         definition: Not needed.
         client: Not needed.
+        deadline: Not needed.
 
     Raises:
         BoundaryUnknownError: No snapshot that the pinned one is built on is known to have the

@@ -20,6 +20,7 @@ def require_every_partition(
     ancestry: Ancestry,
     definition: TableDefinition,
     client: KafkaClient,
+    deadline: Deadline,
     next_offset: Mapping[int, int],
 ) -> None:
     """Raise if an expired commit may have brought records of a partition that no known one tells of.
@@ -29,6 +30,7 @@ def require_every_partition(
         ancestry: Of the snapshot, walked to its end.
         definition: The table's settled options.
         client: The cluster; a partition that never had a record needs no telling.
+        deadline: When to give up.
         next_offset: What the known commits tell.
 
     Raises:
@@ -38,7 +40,6 @@ def require_every_partition(
     if not ancestry.is_cut:
         return
     assert definition.topic is not None
-    deadline = Deadline.after_ms(definition.plan_timeout_ms)
     bounds = read_log_bounds(client, definition.topic, Isolation.READ_UNCOMMITTED, deadline)
     untold = [p.partition for p in bounds.partitions if p.end > 0 and p.partition not in next_offset]
     if untold:

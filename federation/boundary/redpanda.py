@@ -35,7 +35,7 @@ _told: Final = Kept[tuple[str, str, int], TranslationState](256)
 
 
 def resolve_redpanda(
-    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
 ) -> CommittedOffsets:
     """Return the boundary that the cluster's HTTP proxy tells.
 
@@ -43,6 +43,7 @@ def resolve_redpanda(
         pinned: The loaded table and snapshot.
         definition: The table's settled options.
         client: The cluster, which tells the topic's identity.
+        deadline: When to give up.
 
     Raises:
         BoundaryUnknownError: The cluster speaks of another snapshot, or does not know the topic.
@@ -59,7 +60,6 @@ def resolve_redpanda(
             table=pinned.identifier,
         )
     address = parse_address(definition.redpanda_url)
-    deadline = Deadline.after_ms(definition.plan_timeout_ms)
     require_none_undone(pinned, _place)
     # What is told from here on is told of this topic, or of one that the cut will not take for it.
     topic_id = client.describe(definition.topic, deadline).topic_id

@@ -28,9 +28,9 @@ from federation.boundary.spark_checkpoint import QUERY_ID, resolve_spark
 from federation.boundary.summary import PIN_TAG, PROPERTY
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError, NotOneToOneError
-from hotset import KafkaClient
+from hotset import Deadline, KafkaClient
 
-Resolve = Callable[[PinnedTable, TableDefinition, KafkaClient], CommittedOffsets]
+Resolve = Callable[[PinnedTable, TableDefinition, KafkaClient, Deadline], CommittedOffsets]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ _MARKS: Final = tuple(resolver.mark for resolver in RESOLVERS if resolver.mark i
 
 
 def resolve_boundary(
-    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
 ) -> CommittedOffsets:
     """Return which records the pinned snapshot holds.
 
@@ -73,6 +73,7 @@ def resolve_boundary(
         pinned: The loaded table and snapshot.
         definition: The table's settled options.
         client: The cluster, for resolvers that must look into the log.
+        deadline: When to give up; the whole of planning has one.
 
     Raises:
         BoundaryUnknownError: Nothing tells.
@@ -83,16 +84,18 @@ def resolve_boundary(
         return CommittedOffsets(
             None, None, {}, None, "summary", "a table without snapshots", Confidence.EXACT
         )
-    return remember(pinned, definition, partial(_resolve, pinned, definition, client))
+    return remember(pinned, definition, partial(_resolve, pinned, definition, client, deadline))
 
 
-def _resolve(pinned: PinnedTable, definition: TableDefinition, client: KafkaClient) -> CommittedOffsets:
+def _resolve(
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
+) -> CommittedOffsets:
     if definition.boundary != "auto":
         resolver = _BY_NAME[definition.boundary]
         _require_one_writer(pinned, resolver)
-        found = resolver.resolve(pinned, definition, client)
+        found = resolver.resolve(pinned, definition, client, deadline)
         return replace(found, looked=(f"option boundary={definition.boundary}", *found.looked))
-    return _resolve_by_marks(pinned, definition, client)
+    return _resolve_by_marks(pinned, definition, client, deadline)
 
 
 def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
@@ -166,10 +169,10 @@ def _require_one_writer(pinned: PinnedTable, resolver: Resolver) -> None:
 
 
 def _resolve_by_marks(
-    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
 ) -> CommittedOffsets:
     if definition.declared_offsets is not None:
-        found = resolve_declared(pinned, definition, client)
+        found = resolve_declared(pinned, definition, client, deadline)
         return replace(found, looked=("option committedOffsets, which goes before all else",))
     marked, looked = recognise(pinned)
     tried: BoundaryUnknownError | None = None
@@ -179,7 +182,7 @@ def _resolve_by_marks(
             continue
         try:
             _require_one_writer(pinned, resolver)
-            found = resolver.resolve(pinned, definition, client)
+            found = resolver.resolve(pinned, definition, client, deadline)
         except NotOneToOneError:
             raise  # what Kafka has beyond the rows may be none of this table's, which no row can tell
         except BoundaryUnknownError as exc:

@@ -23,14 +23,16 @@ from federation.boundary.committed import CommittedOffsets, Confidence, parse_ne
 from federation.boundary.partitions import require_every_partition
 from federation.definition import TableDefinition
 from federation.errors import BoundaryUnknownError, NotOneToOneError
-from hotset import KafkaClient
+from hotset import Deadline, KafkaClient
 
 QUERY_ID: Final = "spark.sql.streaming.queryId"
 EPOCH_ID: Final = "spark.sql.streaming.epochId"
 _INITIAL: Final = "sources/0/0"
 
 
-def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: KafkaClient) -> CommittedOffsets:
+def resolve_spark(
+    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
+) -> CommittedOffsets:
     """Return the boundary recorded in the checkpoints of the queries that fill the table.
 
     Args:
@@ -38,6 +40,7 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
         definition: Settled options; `checkpoints` are the locations, one per query that writes to the table.
         client: The cluster, asked only if a part of the table's history is gone, or a query
             began above offset 0.
+        deadline: When to give up.
 
     Raises:
         BoundaryUnknownError: A query has no checkpoint here, a checkpoint no
@@ -81,8 +84,8 @@ def resolve_spark(pinned: PinnedTable, definition: TableDefinition, client: Kafk
         next_offset |= read
         began = {**_first_offsets(location, topic), **began}
         looked.append(f"offsets/{epoch_id} of checkpoint {location} (Spark query {query_id})")
-    require_every_partition(pinned, ancestry, definition, client, next_offset)
-    lost = require_beginning(pinned, definition, client, began, QUERY_ID)
+    require_every_partition(pinned, ancestry, definition, client, deadline, next_offset)
+    lost = require_beginning(pinned, definition, client, deadline, began, QUERY_ID)
     provenance = ", ".join(f"epoch {epoch} of Spark query {query}" for query, (epoch, *_) in epochs.items())
     return CommittedOffsets(
         pinned.snapshot_id,

@@ -29,7 +29,7 @@ from federation.errors import ROOTS, BoundaryUnknownError, OptionError
 from federation.options import value_of
 from federation.secrets import resolve
 from federation.take import pin_table
-from hotset import KafkaClient, connect
+from hotset import Deadline, KafkaClient, connect
 
 LOOK_BACK: Final = 100_000
 WARN_WITHIN_MS: Final = 3_600_000
@@ -187,7 +187,8 @@ def _resolve(
     pinned: PinnedTable, definition: TableDefinition, client: KafkaClient
 ) -> tuple[CommittedOffsets | Missing, str | None]:
     try:
-        return resolve_boundary(pinned, definition, client), None
+        deadline = Deadline.after_ms(definition.plan_timeout_ms)
+        return resolve_boundary(pinned, definition, client, deadline), None
     except BoundaryUnknownError as exc:
         return Missing("the boundary is not known", is_failure=False), str(exc)
     except ROOTS as exc:
