@@ -1,58 +1,87 @@
-"""The footers of Parquet files: which columns they have and how many rows, each asked for once.
+"""What the footers of Parquet files say, asked once for each file and kept.
 
-Files never change, so what a footer says is kept, within a bound. A footer that cannot be read is not known
-here; whoever reads the file says why. Which files are asked is decided elsewhere.
+Data files never change, so a footer stays true of its path; with it is kept how the file looked
+when it was read, for whoever has to know that it is the same file still. A file that cannot be
+read has no footer here, and whoever reads its rows says why. This file decides nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final
 
 import pyarrow.parquet as pq
 from pyiceberg.io import FileIO
 
 from coldset.columns import FileColumn, file_columns
+from coldset.files import ColdFile
 from coldset.kept import Kept
 from coldset.read import UNREADABLE
+from coldset.sql_text import local_path
+from coldset.unchanged import Stamp, stamp_of
 
 _KEPT: Final = 200_000
 _THREADS: Final = 8
 
-Footer = tuple[tuple[FileColumn, ...], int]
-_footers: Final[Kept[str, Footer]] = Kept(_KEPT, lambda found: len(found[0]) + 1)
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """The columns and rows of a file on this machine, and how the file looked."""
+
+    columns: tuple[FileColumn, ...]
+    rows: int
+    stamp: Stamp
 
 
-def footer_of(path: str) -> Footer | None:
-    """Return a file's columns and its number of rows, if they were read.
+_kept: Final[Kept[str, Footer]] = Kept(_KEPT, lambda found: len(found.columns) + 1)
+
+
+def footer_of(file: ColdFile) -> Footer | None:
+    """Return what was read of a file's footer, if it could be.
 
     Raises:
         Nothing of its own.
     """
-    return _footers.get(path)
+    path = local_path(file.path)
+    return None if path is None else _kept.get(path)
 
 
-def read_footers(paths: Sequence[str], io: FileIO) -> None:
-    """Read the footers that are not known yet, as far as they can be read.
+def forget_footer(path: str) -> None:
+    """Have the footer of a file at this path read again.
 
     Raises:
         Nothing of its own.
     """
-    unknown = [path for path in paths if _footers.get(path) is None]
+    _kept.forget(path)
+
+
+def read_footers(files: Sequence[ColdFile], io: FileIO) -> None:
+    """Read the footers that are not known yet, of files on this machine.
+
+    Raises:
+        Nothing of its own.
+    """
+    unknown = [file for file in files if footer_of(file) is None]
     if len(unknown) < _THREADS:
-        for path in unknown:
-            _read_footer(path, io)
+        for file in unknown:
+            _read(file, io)
         return
     with ThreadPoolExecutor(_THREADS) as threads:
-        list(threads.map(lambda path: _read_footer(path, io), unknown))
+        list(threads.map(lambda file: _read(file, io), unknown))
 
 
-def _read_footer(path: str, io: FileIO) -> None:
+def _read(file: ColdFile, io: FileIO) -> None:
+    path = local_path(file.path)
+    stamp = None if path is None else stamp_of(path)
+    # What is no regular file is not opened at all, for that may never end.
+    if path is None or stamp is None or stamp.size_bytes != file.size_bytes:
+        return
     try:
-        with io.new_input(path).open() as stream:
+        with io.new_input(file.path).open() as stream:
             metadata = pq.read_metadata(stream)
         columns = file_columns(metadata.schema.to_arrow_schema(), None)
     except UNREADABLE:
-        return  # whoever reads the file says why
-    _footers.put(path, (columns, metadata.num_rows))
+        return
+    _kept.put(path, Footer(columns, metadata.num_rows, stamp))

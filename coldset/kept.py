@@ -56,6 +56,16 @@ class Kept(Generic[K, V]):
             while self._weight > self._limit and len(self._found) > 1:
                 self._weight -= self._found.popitem(last=False)[1][1]
 
+    def forget(self, key: K) -> None:
+        """Forget what was found under this key, if anything was.
+
+        Raises:
+            Nothing of its own.
+        """
+        with self._lock:
+            found = self._found.pop(key, None)
+            self._weight -= 0 if found is None else found[1]
+
     def clear(self) -> None:
         """Forget everything.
 

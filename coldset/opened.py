@@ -19,6 +19,7 @@ from pyiceberg.table.name_mapping import NameMapping
 
 from coldset.columns import FileColumn, file_columns
 from coldset.errors import UnsupportedTableError
+from coldset.unchanged import require_regular
 
 _BUFFER_BYTES: Final = 8 << 20
 
@@ -87,6 +88,7 @@ def open_file(io: FileIO, path: str, file_format: str, mapping: NameMapping | No
         OSError, pa.ArrowException, ValueError: The file is missing or broken.
     """
     reader = _reader(file_format, path)
+    require_regular(path)
     with io.new_input(path).open() as stream:
         fragment = reader.make_fragment(stream)
         yield OpenFile(file_columns(fragment.physical_schema, mapping), fragment)

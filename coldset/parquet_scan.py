@@ -11,36 +11,36 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import pyarrow as pa
 from pyiceberg.io import FileIO, load_file_io
-from pyiceberg.manifest import DataFile
 from pyiceberg.types import NestedField
 from pyroaring import BitMap64
 
 from coldset.catalog import PinnedTable
 from coldset.columns import with_id
-from coldset.errors import UnsupportedTableError
+from coldset.errors import ColdReadError, UnsupportedTableError
 from coldset.files import ColdFile
-from coldset.footers import footer_of, read_footers
+from coldset.footers import Footer, footer_of, forget_footer, read_footers
 from coldset.kept import Kept
 from coldset.positions import deleted_positions
 from coldset.read import UNREADABLE, constants_of
 from coldset.scan import plan_files
 from coldset.sql_text import (
     column_definition,
-    floats_of,
     is_scanned_alike,
     literal,
     local_path,
+    may_hold_nan,
     quoted,
     sql_type,
     text_literal,
 )
+from coldset.unchanged import Stamp, stamp_of
 
-_FOOTERS_KEPT: Final = 200_000
+_FILES_KEPT: Final = 200_000
 _MOST_GROUPS: Final = 64
 _MOST_ROWS: Final = 2**31 - 1
 _MOST_BITS: Final = 64 * 1024 * 1024 * 8
@@ -89,6 +89,7 @@ class ParquetScan:
         rest: What it does not.
         rows: How many rows are in `groups`, deletes applied.
         with_nan: Ids of the columns that may hold NaN in some file.
+        stamps: How the files looked when their footers were read.
     """
 
     key: ScanKey
@@ -97,11 +98,28 @@ class ParquetScan:
     rest: tuple[ColdFile, ...] = field(repr=False)
     rows: int
     with_nan: frozenset[int] = frozenset()
+    stamps: Mapping[str, Stamp] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def paths(self) -> tuple[str, ...]:
         """Every file that the engine must be able to open."""
         return tuple(path for group in self.groups for path in group.paths)
+
+    def require_unchanged(self) -> None:
+        """Raise if a file is not the one any more that its footer was read of.
+
+        Raises:
+            ColdReadError: One is gone, or another is in its place; the next scan looks at it anew.
+        """
+        for path in self.paths:
+            if stamp_of(path) != self.stamps.get(path):
+                forget_footer(path)
+                _scans.clear()
+                raise ColdReadError(
+                    f"file {path} is gone or was replaced since it was first read, and data files never "
+                    "change; ask again, and it is looked at anew",
+                    file=path,
+                )
 
     def sql(self, columns: Sequence[str], deletes: Mapping[int, str]) -> str:
         """Return a query for the rows of `groups`; it is empty if they have no file.
@@ -151,7 +169,7 @@ def _number_of(group: ScanGroup) -> str:
 
 
 _scans: Final[Kept[ScanKey, ParquetScan]] = Kept(
-    _FOOTERS_KEPT, lambda found: len(found.rest) + sum(len(group.paths) for group in found.groups) + 1
+    _FILES_KEPT, lambda found: len(found.rest) + sum(len(group.paths) for group in found.groups) + 1
 )
 
 
@@ -172,6 +190,9 @@ def plan_parquet_scan(pinned: PinnedTable, io_properties: Mapping[str, str]) -> 
     found = _scans.get(key)
     if found is None:
         found = _plan(pinned, key, load_file_io(dict(io_properties), pinned.table.location()))
+        # An engine keeps footers, too, so a scan of files that look different is another one.
+        looks = hashlib.sha256(f"{schema} {sorted(found.stamps.items())}".encode()).hexdigest()
+        found = replace(found, key=(*key[:2], looks))
         _scans.put(key, found)
     return found if found.groups else None
 
@@ -185,7 +206,7 @@ def _plan(pinned: PinnedTable, key: ScanKey, io: FileIO) -> ParquetScan:
     # The engine takes names that differ in case only for one.
     if None in definitions or len({name.lower() for name in target.names}) < len(target.names):
         return ParquetScan(key, (), (), files, 0)
-    read_footers([file.path for file in files if _may_be_scanned(file)], io)
+    read_footers([file for file in files if _may_be_scanned(file)], io)
     members: dict[_Group, list[_Member]] = {}
     rest: list[ColdFile] = []
     for file in files:
@@ -195,7 +216,7 @@ def _plan(pinned: PinnedTable, key: ScanKey, io: FileIO) -> ParquetScan:
         else:
             members.setdefault(found[0], []).append(found[1])
     for group in [each for each, files in members.items() if each[1] and _bits(files) > _MOST_BITS]:
-        rest.extend(file for _, file, _ in members.pop(group))
+        rest.extend(file for _, file, *_ in members.pop(group))
     return ParquetScan(
         key=key,
         fields=tuple(
@@ -203,42 +224,40 @@ def _plan(pinned: PinnedTable, key: ScanKey, io: FileIO) -> ParquetScan:
         ),
         groups=tuple(
             ScanGroup(
-                paths=tuple(path for path, _, _ in files),
+                paths=tuple(path for path, *_ in files),
                 constants=constants,
-                deleted=tuple(gone for _, _, gone in files) if has_deleted else (),
-                most_rows=max(file.rows for _, file, _ in files),
-                files=tuple(file for _, file, _ in files),
+                deleted=tuple(gone for _, _, gone, _ in files) if has_deleted else (),
+                most_rows=max(file.rows for _, file, *_ in files),
+                files=tuple(file for _, file, *_ in files),
             )
             for (constants, has_deleted), files in members.items()
         ),
         rest=tuple(rest),
-        rows=sum(file.rows - len(gone) for files in members.values() for _, file, gone in files),
-        with_nan=frozenset(each.field_id for each, _ in fields if _may_hold_nan(each, planned.entries)),
+        rows=sum(file.rows - len(gone) for files in members.values() for _, file, gone, _ in files),
+        with_nan=frozenset(each.field_id for each, _ in fields if may_hold_nan(each, planned.entries)),
+        stamps={path: stamp for files in members.values() for path, _, _, stamp in files},
     )
 
 
-def _may_hold_nan(column: NestedField, entries: Sequence[DataFile]) -> bool:
-    leaves = floats_of(column)
-    return any((entry.nan_value_counts or {}).get(leaf) != 0 for leaf in leaves for entry in entries)
-
-
 _Group = tuple[tuple[tuple[int, str], ...], bool]
-_Member = tuple[str, ColdFile, DeletedRows]
+_Member = tuple[str, ColdFile, DeletedRows, Stamp]
 
 
 def _member(
     pinned: PinnedTable, file: ColdFile, fields: Sequence[tuple[NestedField, pa.DataType]], io: FileIO
 ) -> tuple[_Group, _Member] | None:
-    path = local_path(file.path)
-    constants = _constants(pinned, file, fields) if _may_be_scanned(file) else None
-    if path is None or constants is None:
+    path, footer = local_path(file.path), footer_of(file)
+    if path is None or footer is None or footer.rows != file.rows or not _may_be_scanned(file):
         return None
-    deleted = _deleted(file, io)
-    return None if deleted is None else ((constants, len(deleted) > 0), (path, file, deleted))
+    constants = _constants(pinned, file, fields, footer)
+    deleted = None if constants is None else _deleted(file, io)
+    if constants is None or deleted is None:
+        return None
+    return (constants, len(deleted) > 0), (path, file, deleted, footer.stamp)
 
 
 def _bits(files: Sequence[_Member]) -> int:
-    return len(files) * max(file.rows for _, file, _ in files)
+    return len(files) * max(file.rows for _, file, *_ in files)
 
 
 def _may_be_scanned(file: ColdFile) -> bool:
@@ -248,17 +267,14 @@ def _may_be_scanned(file: ColdFile) -> bool:
 
 
 def _constants(
-    pinned: PinnedTable, file: ColdFile, fields: Sequence[tuple[NestedField, pa.DataType]]
+    pinned: PinnedTable, file: ColdFile, fields: Sequence[tuple[NestedField, pa.DataType]], footer: Footer
 ) -> tuple[tuple[int, str], ...] | None:
     """Return the columns that the file's partition fills, or None if the file is not scanned."""
-    footer = footer_of(file.path)
-    if footer is None or footer[1] != file.rows:
-        return None
     by_partition = constants_of(pinned.table.metadata, file)
     found: list[tuple[int, str]] = []
     for each, kind in fields:
         try:
-            column = with_id(footer[0], each.field_id)
+            column = with_id(footer.columns, each.field_id)
         except ValueError:
             return None
         if column is not None and not is_scanned_alike(each, kind, column[1]):

@@ -23,6 +23,7 @@ from coldset.files import DeleteFile
 from coldset.kept import Kept
 from coldset.matching import DELETED_PATH, DELETED_POSITION
 from coldset.opened import open_file
+from coldset.unchanged import require_regular
 
 _MAGIC: Final = b"\xd1\xd3\x39\x64"
 _FRAME_BYTES: Final = 12  # length, magic, checksum
@@ -89,6 +90,7 @@ def _bitmap(rows: pa.Array) -> BitMap64:
 def _read_vector(delete: DeleteFile, io: FileIO) -> BitMap64:
     assert delete.start is not None
     length = delete.length or 0
+    require_regular(delete.path)
     with io.new_input(delete.path).open() as stream:
         stream.seek(delete.start)
         blob = stream.read(length)

@@ -6,10 +6,11 @@ Nothing is run here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+from pyiceberg.manifest import DataFile
 from pyiceberg.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType
 
 from coldset.columns import FileColumn
@@ -110,12 +111,17 @@ def column_definition(field: NestedField, kind: pa.DataType) -> str | None:
     )
 
 
-def floats_of(field: NestedField) -> tuple[int, ...]:
-    """Return the ids of the floating-point numbers in a column, at every depth.
+def may_hold_nan(field: NestedField, entries: Sequence[DataFile]) -> bool:
+    """Return whether a column may hold a number that is none in a file, at any depth.
 
     Raises:
         Nothing of its own.
     """
+    leaves = _floats_of(field)
+    return any((entry.nan_value_counts or {}).get(leaf) != 0 for leaf in leaves for entry in entries)
+
+
+def _floats_of(field: NestedField) -> tuple[int, ...]:
     inner = field.field_type
     if isinstance(inner, StructType):
         parts = inner.fields
@@ -125,7 +131,7 @@ def floats_of(field: NestedField) -> tuple[int, ...]:
         parts = (inner.key_field, inner.value_field)
     else:
         return (field.field_id,) if isinstance(inner, FloatType | DoubleType) else ()
-    return tuple(each for part in parts for each in floats_of(part))
+    return tuple(each for part in parts for each in _floats_of(part))
 
 
 def is_scanned_alike(field: NestedField, kind: pa.DataType, column: FileColumn) -> bool:

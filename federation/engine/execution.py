@@ -8,6 +8,7 @@ decided in `query`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,9 +23,12 @@ from federation.engine.collect import can_collect_at_once, collect_at_once, coll
 from federation.engine.instance import deletes_of
 from federation.engine.statement import Statement
 from federation.engine.streams import TableStreams
-from federation.errors import EngineError, ResultTooLargeError, SqlError
+from federation.errors import ROOTS, EngineError, ResultTooLargeError, SqlError
 from federation.parts import Part
 from hotset.decode import LETTERS
+
+# What is wrong with a statement before any row is read.
+OF_THE_TEXT: Final = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
 
 _NOT_IN_ARROW: Final = frozenset({"uhugeint", "time with time zone", "bit", "bignum", "varint", "variant"})
 _NESTED: Final = frozenset({"array", "list", "map", "struct", "union"})
@@ -89,7 +93,9 @@ class Execution:
                     self._create_view(name, streams)
                 if self._statement.is_explain:
                     return self._explain()
-                return self._collect(self._cursor.sql(self._statement.sql))
+                with self._bound_before(*OF_THE_TEXT):
+                    relation = self._cursor.sql(self._statement.sql)
+                return self._collect(relation)
         except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as exc:
             found = self._translate(exc)
             if found is exc:
@@ -126,11 +132,23 @@ class Execution:
             del parts[1]
         scan = streams.narrowed
         if scan is not None:
+            scan.require_unchanged()
             scanned = scan.sql(streams.schema.names, deletes_of(scan))
             # A view is of something, if only of no rows.
             is_rest = scan.rest or not (scanned or parts[1:])
             parts = [*([scanned] if scanned else []), *(parts if is_rest else parts[1:])]
-        self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {' UNION ALL '.join(parts)}")
+        with self._bound_before(duckdb.Error):
+            self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {' UNION ALL '.join(parts)}")
+
+    @contextmanager
+    def _bound_before(self, *errors: type[duckdb.Error]) -> Iterator[None]:
+        # The statement was bound to tables that look the same, so what fails now is not its text.
+        try:
+            yield
+        except errors as exc:
+            if self._clock.stopped_by is not None or any(s.failure for s in self._streams.values()):
+                raise
+            raise EngineError(f"the engine failed over tables of its own: {exc}") from exc
 
     def _explain(self) -> pa.Table:
         rows = self._cursor.execute(f"EXPLAIN {self._statement.sql}").fetchall()
@@ -154,6 +172,8 @@ class Execution:
             return self._clock.stopped_by
         if failures:
             return failures[0]
+        if isinstance(exc, ROOTS):
+            return exc
         if isinstance(exc, duckdb.OutOfMemoryException):
             return ResultTooLargeError(f"the statement needs more memory than it may use: {exc}")
         if isinstance(exc, duckdb.InternalException | duckdb.FatalException | duckdb.IOException):

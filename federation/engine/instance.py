@@ -21,6 +21,7 @@ from coldset import ParquetScan
 from coldset.kept import Kept
 from coldset.parquet_scan import ScanGroup, ScanKey
 from coldset.sql_text import quoted
+from federation.errors import EngineError
 
 _AT_START: Final = {
     "autoinstall_known_extensions": "false",
@@ -49,17 +50,20 @@ def open_cursor(scans: Sequence[ParquetScan] = ()) -> duckdb.DuckDBPyConnection:
     """Return a new cursor of this process's locked instance for these scans; close it after use.
 
     Raises:
-        duckdb.Error: The instance could not be made (a mistake of ours).
+        EngineError: The instance could not be made.
     """
     # One table may have two names.
     different = {scan.key: scan for scan in scans}
     key = tuple(sorted(different))
     with _lock:
-        engine = _made.get(key)
-        if engine is None:
-            engine = _open(tuple(different.values()))
-            _made.put(key, engine)
-        return engine.cursor()
+        try:
+            engine = _made.get(key)
+            if engine is None:
+                engine = _open(tuple(different.values()))
+                _made.put(key, engine)
+            return engine.cursor()
+        except duckdb.Error as exc:
+            raise EngineError(f"no engine could be opened: {exc}") from exc
 
 
 def deletes_of(scan: ParquetScan) -> dict[int, str]:

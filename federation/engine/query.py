@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import duckdb
 import pyarrow as pa
 
 from coldset.errors import ColdReadError
+from federation.engine.aside import run_aside
 from federation.engine.clock import StatementClock
 from federation.engine.collect import ResultGrewError
-from federation.engine.execution import Execution, Limits
+from federation.engine.execution import OF_THE_TEXT, Execution, Limits
 from federation.engine.instance import open_cursor
 from federation.engine.statement import Statement, parse_statement
 from federation.engine.streams import TableStreams
@@ -30,9 +30,6 @@ from federation.receipt import TableReceipt
 from federation.take import take_cut
 
 _USUAL: Final = Limits()
-
-# What is wrong with a statement before any row is read.
-_OF_THE_TEXT: Final = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +90,13 @@ def run_query(
     streams = _take(statement, tables, clock)
     planned_s = time.monotonic()
     try:
-        rows, read = _run(statement, streams, limits, clock)
+        rows, read = run_aside(lambda: _run(statement, streams, limits, clock), clock)
     except ColdReadError:
         # Whoever expires snapshots and compacts may have been quicker.
         fresh = _take(statement, tables, clock)
         if _snapshots(fresh) == _snapshots(streams):
             raise
-        rows, read = _run(statement, fresh, limits, clock)
+        rows, read = run_aside(lambda: _run(statement, fresh, limits, clock), clock)
     return Answer(
         rows=rows,
         receipts=tuple(stream.receipt() for stream in read.values()),
@@ -145,7 +142,7 @@ def _run(
         return _run_once(statement, again, limits, clock, may_be_at_once=False), again
     except (SqlError, EngineError) as exc:
         is_scanned = any(each.scan is not None for each in streams.values())
-        if not is_scanned or isinstance(exc.__cause__, _OF_THE_TEXT):
+        if not is_scanned or (isinstance(exc, SqlError) and isinstance(exc.__cause__, OF_THE_TEXT)):
             raise
     # The reader of files may be at fault, or a file. The other reader has an answer, or says which file.
     again = {name: each.again() for name, each in streams.items()}
