@@ -162,26 +162,26 @@ class KafkaClient:
             KafkaConfigError: librdkafka refuses a property.
         """
         ranges = tuple(ranges)
-        settings = {
-            **self.reader_settings(isolation, limits, len(ranges)),
-            "error_cb": self._trouble.note,
-            "logger": _SILENT,
-        }
+        exact = self.reader_settings(isolation, limits, ranges)
+        settings = {**exact, "error_cb": self._trouble.note, "logger": _SILENT}
         consumer = _construct(Consumer, settings)
         consumer.assign([_position(topic, r, leader_epoch.get(r.partition, -1)) for r in ranges])
         return consumer
 
-    def reader_settings(self, isolation: Isolation, limits: DrainLimits, partitions: int) -> dict[str, str]:
-        """Return the properties of an exact reader of so many partitions, with secrets in them.
+    def reader_settings(
+        self, isolation: Isolation, limits: DrainLimits, ranges: tuple[OffsetRange, ...]
+    ) -> dict[str, str]:
+        """Return the properties of an exact reader of ranges, with secrets in them.
 
-        They are: no reset, no commits, no group that is joined, checksums on, a bounded queue, answers no
-        larger than it, and no one-second pause once it is full.
+        No reset, no commits, no group that is joined, checksums on, a bounded queue, answers no larger than
+        it, and no one-second pause once it is full, which it is with as many records as there are offsets.
 
         Raises:
             Nothing of its own.
         """
+        ahead = min(limits.ahead_rows, max(1, sum(r.span for r in ranges)))
         return {
-            **({} if _PIECES & self.properties.keys() else {_PIECE: str(limits.piece_bytes(partitions))}),
+            **({} if _PIECES & self.properties.keys() else {_PIECE: str(limits.piece_bytes(len(ranges)))}),
             **self.properties,
             "group.id": "kafkaiceberg",
             "enable.auto.commit": "false",
@@ -193,7 +193,7 @@ class KafkaClient:
             "fetch.queue.backoff.ms": "1",
             "fetch.wait.max.ms": "20",
             "queued.max.messages.kbytes": str(limits.ahead_bytes // 1024),
-            "queued.min.messages": str(limits.ahead_rows),
+            "queued.min.messages": str(ahead),
         }
 
     def note(self, error: KafkaError) -> None:

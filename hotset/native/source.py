@@ -25,7 +25,7 @@ class NativeSource:
     def __init__(self, client: KafkaClient, wanted: Wanted) -> None:
         self._wanted = wanted
         self._note: Callable[[KafkaError], None] = client.note
-        settings = client.reader_settings(wanted.isolation, wanted.limits, len(wanted.ranges))
+        settings = client.reader_settings(wanted.isolation, wanted.limits, wanted.ranges)
         try:
             self._reader = _reader.Reader(settings, has_keys=wanted.has_keys, has_headers=wanted.has_headers)
         except ValueError as exc:
