@@ -8,6 +8,7 @@ would change their types on the way. This file knows no product of ours.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def delete_by_key(
         Exception: Java's own.
     """
     jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - the only way to Java
-    found = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(session._jsparkSession, f"lake.{table}")  # noqa: SLF001
+    found = load(session, table)
     where = jvm.org.apache.iceberg.expressions.Expressions.equal(column, value)
     rows = _list(jvm.org.apache.iceberg.data.IcebergGenerics.read(found).where(where).build())
     if not rows:
@@ -47,11 +48,13 @@ def delete_by_key(
     spec = found.spec() if spec_id is None else found.specs()[spec_id]
     change = found.newRowDelta()
     for partition, group in _by_partition(jvm, found, spec, rows):
-        writer = _factory(session, found, keys).newEqualityDeleteWriter(_output(jvm, found), spec, partition)
-        change = change.addDeletes(_write(writer, group).toDeleteFile())
+        writer = writers(session, found, keys).newEqualityDeleteWriter(
+            output(session, found), spec, partition
+        )
+        change = change.addDeletes(written(writer, group).toDeleteFile())
         if is_upsert:
-            writer = _factory(session, found, keys).newDataWriter(_output(jvm, found), spec, partition)
-            change = change.addRows(_write(writer, group).toDataFile())
+            writer = writers(session, found, keys).newDataWriter(output(session, found), spec, partition)
+            change = change.addRows(written(writer, group).toDataFile())
     change.commit()
 
 
@@ -75,24 +78,53 @@ def _by_partition(jvm: Any, table: Any, spec: Any, rows: list[Any]) -> list[tupl
     return list(groups.values())
 
 
-def _factory(session: SparkSession, table: Any, keys: list[str]) -> Any:
+def load(session: SparkSession, table: str) -> Any:
+    """Return a table of catalog `lake`, as Java has it.
+
+    Raises:
+        Exception: Java's own, if there is none.
+    """
     jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - the only way to Java
+    return jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(session._jsparkSession, f"lake.{table}")  # noqa: SLF001
+
+
+def writers(session: SparkSession, table: Any, keys: Sequence[str]) -> Any:
+    """Return what makes writers of files of a table; deletes by key have these columns.
+
+    Raises:
+        Exception: Java's own.
+    """
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - the only way to Java
+    builder = getattr(jvm.org.apache.iceberg.data, "GenericFileWriterFactory$Builder")(table)
+    if not keys:
+        return builder.build()
     gateway: Any = session.sparkContext._gateway  # noqa: SLF001
     ids = gateway.new_array(gateway.jvm.int, len(keys))
     for i, key in enumerate(keys):
         ids[i] = table.schema().findField(key).fieldId()
-    builder = getattr(jvm.org.apache.iceberg.data, "GenericFileWriterFactory$Builder")(table)
     return builder.equalityFieldIds(ids).equalityDeleteRowSchema(table.schema()).build()
 
 
-def _output(jvm: Any, table: Any) -> Any:
-    path = table.locationProvider().newDataLocation(f"{uuid.uuid4()}.parquet")
+def output(session: SparkSession, table: Any) -> Any:
+    """Return a new file of a table, named for the format that its property asks for.
+
+    Raises:
+        Exception: Java's own.
+    """
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - the only way to Java
+    ending = table.properties().getOrDefault("write.format.default", "parquet")
+    path = table.locationProvider().newDataLocation(f"{uuid.uuid4()}.{ending}")
     return jvm.org.apache.iceberg.encryption.EncryptedFiles.plainAsEncryptedOutput(
         table.io().newOutputFile(path)
     )
 
 
-def _write(writer: Any, rows: list[Any]) -> Any:
+def written(writer: Any, rows: Iterable[Any]) -> Any:
+    """Return a writer that has written these and is closed.
+
+    Raises:
+        Exception: Java's own.
+    """
     for row in rows:
         writer.write(row)
     writer.close()

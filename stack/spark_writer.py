@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from stack import iceberg_edits
 from stack.errors import StackError
 from stack.iceberg_java import delete_by_key
 from stack.spark_catalogs import Catalog, settings_of
@@ -87,6 +88,14 @@ class SparkWriter(Stoppable):
             StackError: It failed; the message has Java's own words.
         """
         self._ask(catalog, {"delete_by_key": request})
+
+    def edit(self, catalog: Catalog, edit: str, **request: Any) -> None:
+        """Do what no statement can; the request is that of a function of `stack.iceberg_edits`.
+
+        Raises:
+            StackError: It failed; the message has Java's own words.
+        """
+        self._ask(catalog, {"edit": edit, "request": request})
 
     def stop(self) -> None:
         """End the program."""
@@ -238,7 +247,7 @@ def serve(requests: IO[str], answers: IO[str], settings: Mapping[str, str]) -> N
             _carry_out(own, request)
             answer = {}
         except Exception as exc:  # noqa: BLE001 - Spark's errors are for the owner to judge
-            answer = {"error": str(exc)[:2000]}
+            answer = {"error": str(exc)[:4000]}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
     session.stop()
@@ -249,6 +258,8 @@ def _carry_out(session: SparkSession, request: dict[str, Any]) -> None:
         stream(session, **request["stream"])
     elif "delete_by_key" in request:
         delete_by_key(session, **request["delete_by_key"])
+    elif "edit" in request:
+        getattr(iceberg_edits, request["edit"])(session, **request["request"])
     else:
         for key, value in request["settings"].items():
             session.conf.set(key, value)

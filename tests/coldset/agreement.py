@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
@@ -23,7 +24,7 @@ from stack.spark_catalogs import Catalog as SparkCatalog
 from stack.spark_catalogs import rest_settings
 from stack.spark_writer import SparkWriter
 from tests.builders import unique
-from tests.coldset.shapes import DeleteByKey, Step
+from tests.coldset.shapes import DeleteByKey, Edit, Step
 from tests.coldset.sites import of_store
 from tests.coldset.tables import catalog_properties, read
 
@@ -61,6 +62,8 @@ class SparkTable:
                     value=step.value,
                     **step.more,
                 )
+            elif isinstance(step, Edit):
+                self.writer.edit(self.spark, step.name, table=self.name, **step.request)
             else:
                 self.writer.sql(
                     self.spark, step.format(t=f"lake.{self.name}", name=self.name, dir=self.directory)
@@ -128,6 +131,23 @@ def _new_table(
     return SparkTable(writer, directory, f"shapes.{unique('t')}", properties, spark)
 
 
+def as_typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows of Spark or of the engine, in the types that are read here; both have UUIDs as text."""
+    return rows.cast(pa.schema([pa.field(each.name, _without_uuid(each.type)) for each in schema]))
+
+
+def _without_uuid(kind: pa.DataType) -> pa.DataType:
+    if kind == pa.uuid():
+        return pa.string()
+    if pa.types.is_struct(kind):
+        return pa.struct([(each.name, _without_uuid(each.type)) for each in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field("element", _without_uuid(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(_without_uuid(kind.key_type), _without_uuid(kind.item_type))
+    return kind
+
+
 def as_sorted(table: pa.Table) -> list[str]:
     """The rows as text, which tells 0.0 from -0.0 and holds what is no number to be alike."""
     return sorted(repr([_plain(value) for value in row.values()]) for row in table.to_pylist())
@@ -136,4 +156,8 @@ def as_sorted(table: pa.Table) -> list[str]:
 def _plain(value: Any) -> Any:
     if isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
         return sorted((repr(key), _plain(item)) for key, item in value)  # a map has no order
-    return value
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return str(value) if isinstance(value, UUID) else value

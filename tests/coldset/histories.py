@@ -165,7 +165,8 @@ class History:
             self.take(f"ALTER TABLE {{t}} ALTER COLUMN {chosen.name} TYPE {WIDER[str(chosen.field_type)]}")
 
     def change_struct(self) -> None:
-        structs = [path for each in self.others() for path in _structs(each.field_type, each.name)]
+        found = [path for each in self.others() for path in _structs(each.field_type, each.name)]
+        structs = [(path, kind) for path, kind in found if kind.fields]
         if not structs:
             return
         path, kind = self.random.choice(structs)

@@ -93,6 +93,8 @@ def keep_moment(folder: Path, name: str, *, metadata: str, rows: pa.Table, steps
     catalog = open_catalog("moments", _properties(folder))
     catalog.create_namespace_if_not_exists("moments")
     name = f"moments.{name}"
+    if catalog.table_exists(name):
+        catalog.drop_table(name)  # the same seed is made again
     catalog.register_table(name, metadata)
     made_of = {_MADE_OF: json.dumps([str(step) for step in steps]).encode()}
     with pa.ipc.new_file(_rows_of(folder, name), rows.schema.with_metadata(made_of)) as writer:

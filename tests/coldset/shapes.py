@@ -2,7 +2,7 @@
 
 A shape ends in a table that some reader gets wrong: one that goes by name, forgets nulls of structs, or
 takes a delete for something it is not. `{t}` is the table, `{name}` its name, `{dir}` a folder; a step may
-also be a delete by key.
+also be a delete by key, or what only Java can do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,15 @@ class DeleteByKey:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-Step = str | DeleteByKey
+@dataclass(frozen=True)
+class Edit:
+    """What no statement can do; see the function of this name in `stack.iceberg_edits`."""
+
+    name: str
+    request: Mapping[str, Any]
+
+
+Step = str | DeleteByKey | Edit
 
 
 def table(columns: str, *, version: int = 2, partitioned: str = "", **properties: str) -> str:
