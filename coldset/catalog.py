@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -26,6 +27,7 @@ from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import EMPTY_DICT, RecursiveDict
 from pyiceberg.utils.config import merge_config
@@ -43,6 +45,9 @@ from coldset.schema import arrow_schema
 
 # Names Python code that pyiceberg would import to write a file.
 _LOCATION_CODE: Final = "write.py-location-provider.impl"
+
+# pyiceberg's words for a type that its metadata's reader does not know, in any schema a table ever had.
+_UNKNOWN_TYPE: Final = re.compile(r"Unsupported field type: '([^']+)'|Could not parse (.+?) into a \w+Type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +195,8 @@ def load_table(catalog: Catalog, identifier: str) -> Table:
 
     Raises:
         TableNotFoundError: The catalog has no such table.
-        UnsupportedTableError: The table names Python code of its own for writing.
+        UnsupportedTableError: The table names Python code of its own for writing, or a schema of it has a
+            type that is not known here.
         CatalogUnavailableError: The catalog did not answer.
     """
     try:
@@ -201,6 +207,12 @@ def load_table(catalog: Catalog, identifier: str) -> Table:
             table=identifier,
         ) from exc
     except Exception as exc:
+        if unknown := _UNKNOWN_TYPE.search(str(exc)):
+            raise UnsupportedTableError(
+                f"a schema of table {identifier!r} has type {unknown[1] or unknown[2]}, which is not "
+                "supported; read a table without such a column",
+                table=identifier,
+            ) from exc
         raise CatalogUnavailableError(
             f"table {identifier!r} could not be loaded from catalog {catalog.name!r}: "
             f"{type(exc).__name__}: {exc}",
@@ -215,7 +227,12 @@ def load_table(catalog: Catalog, identifier: str) -> Table:
 
 
 def pin(
-    catalog: Catalog, identifier: str, *, snapshot_id: int | None = None, ref: str | None = None
+    catalog: Catalog,
+    identifier: str,
+    *,
+    snapshot_id: int | None = None,
+    ref: str | None = None,
+    as_of_ms: int | None = None,
 ) -> PinnedTable:
     """Load a table once and pin the snapshot to read.
 
@@ -223,7 +240,8 @@ def pin(
         catalog: Where the table is registered.
         identifier: Namespace and name, joined by a dot.
         snapshot_id: The snapshot to read.
-        ref: The branch or tag to read; the main branch if neither is given.
+        ref: The branch or tag to read; the main branch if nothing is given.
+        as_of_ms: The time (epoch ms, UTC) at which the snapshot to read was that of the main branch.
 
     Raises:
         TableNotFoundError: The catalog has no such table.
@@ -232,6 +250,8 @@ def pin(
     """
     table = load_table(catalog, identifier)
     metadata = table.metadata
+    if as_of_ms is not None:
+        snapshot_id = _id_as_of(table, as_of_ms)
     if snapshot_id is None and ref is None:
         return PinnedTable(identifier, table, table.current_snapshot(), table.schema())
     snapshot = (
@@ -244,9 +264,22 @@ def pin(
             table=identifier,
             snapshot_id=snapshot_id,
         )
-    is_main = snapshot_id is None and ref == "main"
-    schema = table.schema() if is_main else _schema_of(table, snapshot)
+    # As Iceberg's own readers have it: a branch goes on under the table's schema, all else stays as it was.
+    head = metadata.refs.get(ref) if snapshot_id is None and ref is not None else None
+    is_branch = head is not None and head.snapshot_ref_type == SnapshotRefType.BRANCH
+    schema = table.schema() if is_branch else _schema_of(table, snapshot)
     return PinnedTable(identifier, table, snapshot, schema)
+
+
+def _id_as_of(table: Table, as_of_ms: int) -> int:
+    # The log and not the snapshots' own times: what was rolled back was there all the same.
+    found = [each.snapshot_id for each in table.metadata.snapshot_log if each.timestamp_ms <= as_of_ms]
+    if not found:
+        raise SnapshotNotFoundError(
+            f"table {table.name()!r} has no snapshot of as early as {as_of_ms} ms; it may have been expired",
+            as_of_ms=as_of_ms,
+        )
+    return found[-1]
 
 
 def _schema_of(table: Table, snapshot: Snapshot) -> Schema:
