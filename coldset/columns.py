@@ -46,7 +46,15 @@ def file_columns(schema: pa.Schema, mapping: NameMapping | None) -> tuple[FileCo
     Raises:
         ValueError: The file has no ids and the table no name mapping.
     """
-    columns = tuple(_column(field) for field in schema)
+    return with_ids(tuple(_column(field) for field in schema), mapping)
+
+
+def with_ids(columns: tuple[FileColumn, ...], mapping: NameMapping | None) -> tuple[FileColumn, ...]:
+    """Return the columns as they are if one has an id, and else with those of the table's name mapping.
+
+    Raises:
+        ValueError: They have no ids and the table no name mapping.
+    """
     if any(column.field_id is not None for column in _walk(columns)):
         return columns
     if mapping is None:

@@ -1,7 +1,9 @@
 """Which rows are deleted by the values of some of their columns.
 
 A row goes if its values equal those of a deleted key in every column, null
-being equal to null, and floating-point numbers if they are written alike. Columns
+being equal to null, and floating-point numbers if they are written alike. A field
+in a struct that is null is not equal to one that is null itself: so Iceberg's own
+readers have it. Columns
 are known by id, so one that the table has renamed or dropped since still counts.
 Which delete files apply to a data file is decided in `matching`.
 """
@@ -31,10 +33,27 @@ _KEPT_BYTES: Final = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """A column that names deleted rows: the fields down to it, and its Arrow type."""
+    """A column that names deleted rows.
+
+    Attributes:
+        path: The fields down to it.
+        arrow: Its type.
+        is_depth: Not its value, but how many of the structs around it are there.
+    """
 
     path: tuple[NestedField, ...]
     arrow: pa.DataType
+    is_depth: bool = False
+
+    def values(self, projection: Projection, batch: pa.RecordBatch) -> pa.Array:
+        """Return the column's values for a batch of a file.
+
+        Raises:
+            ValueError, pa.ArrowException: The file's column is not one that could have become the table's.
+        """
+        if self.is_depth:
+            return projection.depth(self.path, batch)
+        return projection.leaf(self.path, self.arrow, batch)
 
     @property
     def field_id(self) -> int:
@@ -93,11 +112,15 @@ def deleted_keys(deletes: Iterable[DeleteFile], metadata: TableMetadata, io: Fil
             groups.setdefault(delete.keys, []).append(delete)
     found = []
     for ids, files in groups.items():
-        columns = [key_column(metadata, each) for each in ids]
+        columns = [column for each in ids for column in _columns(key_column(metadata, each))]
         parts = [_keys_of(file, columns, metadata, io) for file in files]
         arrays = [pa.concat_arrays([part[i] for part in parts]) for i in range(len(columns))]
         found.append(DeletedKeys(columns, arrays))
     return found
+
+
+def _columns(column: KeyColumn) -> list[KeyColumn]:
+    return [column] if len(column.path) == 1 else [KeyColumn(column.path, pa.int8(), is_depth=True), column]
 
 
 def key_column(metadata: TableMetadata, field_id: int) -> KeyColumn:
@@ -152,7 +175,7 @@ def _read(file: DeleteFile, columns: Sequence[KeyColumn], metadata: TableMetadat
         projection = Projection(opened.columns, _NOTHING)
         for _, batch in opened.batches([column.path[0].field_id for column in columns]):
             for part, column in zip(parts, columns, strict=True):
-                part.append(projection.leaf(column.path, column.arrow, batch))
+                part.append(column.values(projection, batch))
     arrays = tuple(pa.concat_arrays(part) for part in parts)
     if len(arrays[0]) != file.rows:
         raise ValueError(f"it has {len(arrays[0])} deleted keys, where {file.rows} were written")
@@ -168,6 +191,8 @@ def _pair(code: pa.Array, part: pa.Array, count: int) -> pa.Array:
 
 
 def _comparable(values: pa.Array) -> pa.Array:
+    if isinstance(values, pa.ExtensionArray):
+        return values.storage
     if not pa.types.is_floating(values.type):
         return values
     # By bits: other readers hold 0.0 and -0.0 apart, and all that is no number to be one.

@@ -83,7 +83,7 @@ class DeleteIndex:
             number: Its data sequence number.
 
         Raises:
-            Nothing of its own.
+            ValueError: A delete names the file and is filed under another partition.
         """
         place = (file.spec_id, partition_of(file))
         by_key = self._everywhere.since(number + 1)
@@ -97,6 +97,12 @@ class DeleteIndex:
         if vector is not None and vector[0] >= number:
             return (vector[1],)
         found = self._by_path[path].since(number) if path in self._by_path else []
+        for delete, _ in found:
+            if delete.spec_id == place[0] and delete.partition != place[1]:
+                # Other readers refuse it, too: who filed it so meant another file, or filed it wrongly.
+                raise ValueError(
+                    f"{delete.path} deletes rows of {path} by position, and is filed under another partition"
+                )
         if place in self._positions:
             near = self._positions[place].since(number)
             found = found + [each for each in near if _may_name(each[1], path)]

@@ -1,7 +1,8 @@
 """Open one data or delete file, and hand out its columns batch by batch, in the order of its rows.
 
 The order matters: a position delete counts rows. Which columns the table wants,
-and what they become, is `project`. Formats that Arrow does not read are refused.
+and what they become, is `project`. Avro, which Arrow does not
+read, is `avro_rows`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,6 +19,7 @@ import pyarrow.dataset as ds
 from pyiceberg.io import FileIO
 from pyiceberg.table.name_mapping import NameMapping
 
+from coldset.avro_rows import AvroFile, open_avro
 from coldset.columns import FileColumn, file_columns
 from coldset.errors import UnsupportedTableError
 from coldset.unchanged import require_regular
@@ -73,8 +76,11 @@ class OpenFile:
             row += self.footer.row_group(number).num_rows
 
 
+AnyFile = OpenFile | AvroFile
+
+
 @contextmanager
-def open_file(io: FileIO, path: str, file_format: str, mapping: NameMapping | None) -> Iterator[OpenFile]:
+def open_file(io: FileIO, path: str, file_format: str, mapping: NameMapping | None) -> Iterator[AnyFile]:
     """Open a file.
 
     Args:
@@ -87,6 +93,10 @@ def open_file(io: FileIO, path: str, file_format: str, mapping: NameMapping | No
         UnsupportedTableError: The format is not one that can be read.
         OSError, pa.ArrowException, ValueError: The file is missing or broken.
     """
+    if file_format == "avro":
+        with io.new_input(path).open() as stream:
+            yield open_avro(BytesIO(stream.read()), mapping)
+        return
     reader = _reader(file_format, path)
     require_regular(path)
     with io.new_input(path).open() as stream:
@@ -96,7 +106,10 @@ def open_file(io: FileIO, path: str, file_format: str, mapping: NameMapping | No
 
 def _reader(file_format: str, path: str) -> ds.FileFormat:
     if file_format == "parquet":
-        return ds.ParquetFileFormat(pre_buffer=True, buffer_size=_BUFFER_BYTES)
+        # Spark's old times (INT96) reach further than 64 bits of nanoseconds, which would wrap around.
+        return ds.ParquetFileFormat(
+            pre_buffer=True, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us"
+        )
     if file_format == "orc":
         return ds.OrcFileFormat()
     raise UnsupportedTableError(

@@ -27,8 +27,8 @@ class Projection:
 
     Attributes:
         columns: What the file has.
-        constants: Columns by id that have one value in all rows of the file, by its partition; they count
-            where the file does not have the column.
+        constants: Columns by id that have one value in all rows of the file, by its partition. An imported
+            file may say otherwise, and is not believed.
     """
 
     columns: tuple[FileColumn, ...]
@@ -41,7 +41,7 @@ class Projection:
             ValueError, pa.ArrowException: The file's column is not one that could have become the table's.
         """
         found = with_id(self.columns, field.field_id)
-        if found is None:
+        if found is None or field.field_id in self.constants:
             return self._absent(field, target, batch.num_rows)
         return self._project(field, target, found[1], batch.column(str(found[0])))
 
@@ -59,11 +59,29 @@ class Projection:
             inner = with_id(found[1].children, part.field_id)
             if inner is None:
                 missing = self._absent(part, target, batch.num_rows)
-                return pc.if_else(values.is_valid(), missing, pa.scalar(None, target))
+                return missing.take(pc.if_else(values.is_valid(), pa.arange(0, batch.num_rows), None))
             found, values = inner, pc.struct_field(values, [inner[0]])
         if found is None or values is None:
             return self._absent(path[-1], target, batch.num_rows)
         return self._project(path[-1], target, found[1], values)
+
+    def depth(self, path: Sequence[NestedField], batch: pa.RecordBatch) -> pa.Array:
+        """Return how many of the structs around a field are there, from the outermost on.
+
+        Raises:
+            ValueError: Two columns have one id.
+        """
+        found = with_id(self.columns, path[0].field_id)
+        depth = pa.repeat(pa.scalar(0, pa.int8()), batch.num_rows)
+        values = None if found is None else _plain(batch.column(str(found[0])))
+        for part in path[1:]:
+            if found is None or values is None:
+                break
+            depth = pc.add(depth, values.is_valid().cast(pa.int8()))
+            found = with_id(found[1].children, part.field_id)
+            # A field of a null is null here.
+            values = None if found is None else _plain(pc.struct_field(values, [found[0]]))
+        return depth
 
     def _project(
         self, field: NestedField, target: pa.DataType, column: FileColumn, values: pa.Array
@@ -85,6 +103,8 @@ class Projection:
             raise ValueError(f"required column {field.name!r} (id {field.field_id}) is not in the file")
         else:
             value = field.initial_default
+        if value is None:
+            return pa.nulls(rows, target)
         return pa.repeat(pa.scalar(value, type=target), rows)
 
     def _struct(
@@ -142,6 +162,9 @@ def is_widening(source: pa.DataType, target: pa.DataType) -> bool:
         )
     if pa.types.is_timestamp(target):
         return _is_same_clock(source, target)
+    if target == pa.uuid() or pa.types.is_fixed_size_binary(target):
+        # ORC has bytes of no certain length, which a cast insists on.
+        return source == _stored(target) or bool(pa.types.is_binary(source))
     return any(matches(target) and any(each(source) for each in sources) for matches, sources in _WIDENINGS)
 
 
@@ -206,7 +229,13 @@ def _primitive(field: NestedField, target: pa.DataType, values: pa.Array) -> pa.
             # Other readers cut nanoseconds off, too: towards the past, also before 1970.
             values = pc.floor_temporal(values.cast(pa.timestamp("ns")), unit="microsecond")
         return values.cast(pa.timestamp(target.unit)).cast(pa.int64()).cast(target)
+    if target == pa.uuid():
+        return pa.ExtensionArray.from_storage(target, values.cast(_stored(target)))
     return values.cast(target)
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
 
 
 def _parts(field: NestedField, column: FileColumn, *parts: NestedField) -> tuple[FileColumn, ...]:

@@ -23,7 +23,7 @@ from coldset.errors import ColdReadError, UnsupportedTableError
 from coldset.files import ColdFile, DeleteFile
 from coldset.kept import Kept
 from coldset.keys import DeletedKeys, deleted_keys
-from coldset.opened import OpenFile, open_file
+from coldset.opened import AnyFile, open_file
 from coldset.positions import deleted_positions
 from coldset.project import Projection
 from coldset.row_groups import wanted_groups
@@ -126,7 +126,7 @@ class _FileReader:
         ids.update(column.path[0].field_id for keys in self._keys for column in keys.columns)
         return tuple(ids)
 
-    def _groups(self, opened: OpenFile) -> list[bool] | None:
+    def _groups(self, opened: AnyFile) -> list[bool] | None:
         where = self._task.where
         if where is None or opened.footer is None:
             return None
@@ -142,14 +142,14 @@ class _FileReader:
             positions = pa.array(memoryview(gone.to_array()).cast("B").cast("q"), pa.int64())
             hidden = pc.is_in(pa.arange(start, start + batch.num_rows), value_set=positions)
         for keys in self._keys:
-            values = [projection.leaf(column.path, column.arrow, batch) for column in keys.columns]
+            values = [column.values(projection, batch) for column in keys.columns]
             found = keys.hides(values)
             hidden = found if hidden is None else pc.or_(hidden, found)
         return None if hidden is None else pc.invert(hidden)
 
 
 def constants_of(metadata: TableMetadata, file: ColdFile) -> dict[int, object]:
-    """Return the values that a file's partition gives to columns, by id; a file's own column goes before.
+    """Return the values that a file's partition gives to columns, by id, whatever is in the file.
 
     Raises:
         Nothing of its own.
@@ -161,7 +161,7 @@ def constants_of(metadata: TableMetadata, file: ColdFile) -> dict[int, object]:
     }
 
 
-def _rows_of_others(opened: OpenFile, groups: Sequence[bool] | None) -> int:
+def _rows_of_others(opened: AnyFile, groups: Sequence[bool] | None) -> int:
     others = [number for number, is_wanted in enumerate(groups or ()) if not is_wanted]
     return sum(opened.footer.row_group(number).num_rows for number in others)
 

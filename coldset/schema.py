@@ -2,7 +2,7 @@
 
 pyiceberg hands out `large_*` types where readers differ, and engines refuse
 batches that differ by such a detail. So the form is fixed here: 32-bit lengths,
-microseconds, `UTC`, no field metadata. This file does no input or output.
+`UTC`, no field metadata. This file does no input or output.
 """
 
 from __future__ import annotations
@@ -12,6 +12,16 @@ from typing import Final
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
+from pyiceberg.types import (
+    GeographyType,
+    GeometryType,
+    IcebergType,
+    ListType,
+    MapType,
+    NestedField,
+    StructType,
+    UnknownType,
+)
 
 from coldset.errors import UnsupportedTableError
 
@@ -25,6 +35,9 @@ _PLAIN: Final = (
     pa.types.is_fixed_size_binary,
 )
 
+# pyiceberg has Arrow types for some of these that do not say what the values are.
+_NOT_READ: Final = (GeographyType, GeometryType, UnknownType)
+
 
 def arrow_schema(schema: Schema) -> pa.Schema:
     """Return the Arrow schema every reader of this Iceberg schema must produce.
@@ -32,11 +45,40 @@ def arrow_schema(schema: Schema) -> pa.Schema:
     Raises:
         UnsupportedTableError: A column's type has no such form yet.
     """
+    for field in schema.fields:
+        _require_read(field.field_type, field.name)
     try:
         arrow = schema_to_pyarrow(schema, include_field_ids=False)
     except (NotImplementedError, ValueError, TypeError) as exc:
         raise UnsupportedTableError(f"the table's schema is not supported: {exc}") from exc
     return pa.schema([_field(field, field.name) for field in arrow])
+
+
+def parts_of(kind: IcebergType) -> tuple[NestedField, ...]:
+    """Return the fields that a type is made of; none for one that holds a single value.
+
+    Raises:
+        Nothing of its own.
+    """
+    if isinstance(kind, StructType):
+        return kind.fields
+    if isinstance(kind, ListType):
+        return (kind.element_field,)
+    return (kind.key_field, kind.value_field) if isinstance(kind, MapType) else ()
+
+
+def _require_read(kind: IcebergType, path: str) -> None:
+    if isinstance(kind, _NOT_READ):
+        raise _unsupported(path, str(kind))
+    for part in parts_of(kind):
+        _require_read(part.field_type, f"{path}.{part.name}")
+
+
+def _unsupported(path: str, kind: str) -> UnsupportedTableError:
+    return UnsupportedTableError(
+        f"column {path!r} has type {kind}, which is not supported yet; leave the column out of the table",
+        column=path,
+    )
 
 
 def _field(field: pa.Field, path: str) -> pa.Field:
@@ -56,11 +98,8 @@ def _type(found: pa.DataType, path: str) -> pa.DataType:
         return pa.string()
     if types.is_binary(found) or types.is_large_binary(found):
         return pa.binary()
-    if types.is_timestamp(found) and found.unit == "us":
-        return pa.timestamp("us", tz="UTC" if found.tz else None)
-    if any(matches(found) for matches in _PLAIN):
+    if types.is_timestamp(found) and found.unit in ("us", "ns"):
+        return pa.timestamp(found.unit, tz="UTC" if found.tz else None)
+    if found == pa.uuid() or any(matches(found) for matches in _PLAIN):
         return found
-    raise UnsupportedTableError(
-        f"column {path!r} has type {found}, which is not supported yet; leave the column out of the table",
-        column=path,
-    )
+    raise _unsupported(path, str(found))

@@ -25,12 +25,19 @@ _NAMES: Final[tuple[tuple[pa.DataType, str], ...]] = (
     (pa.time64("us"), "TIME"),
     (pa.timestamp("us"), "TIMESTAMP"),
     (pa.timestamp("us", tz="UTC"), "TIMESTAMP WITH TIME ZONE"),
+    (pa.timestamp("ns"), "TIMESTAMP_NS"),
+    (pa.timestamp("ns", tz="UTC"), "TIMESTAMPTZ_NS"),
+    (pa.uuid(), "UUID"),
     (pa.string(), "VARCHAR"),
     (pa.binary(), "BLOB"),
 )
 
 # What a file may have for a type of the table besides that type itself, and both readers take alike.
-_WIDENED: Final = ((pa.int32(), pa.int64()), (pa.float32(), pa.float64()))
+_WIDENED: Final = (
+    (pa.int32(), pa.int64()),
+    (pa.float32(), pa.float64()),
+    (pa.binary(16), pa.uuid()),  # as Iceberg's Java library writes it
+)
 
 # What the engine would take for a pattern of names, or for something else than a name.
 _NO_NAME: Final = frozenset("*?[]\\\0\n\r")
@@ -54,6 +61,8 @@ def sql_type(kind: pa.DataType) -> str | None:
     for arrow, name in _NAMES:
         if kind.equals(arrow):
             return name
+    if pa.types.is_fixed_size_binary(kind):
+        return "BLOB"
     if pa.types.is_decimal128(kind):
         return f"DECIMAL({kind.precision}, {kind.scale})"
     if pa.types.is_list(kind):

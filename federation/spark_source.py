@@ -9,13 +9,10 @@ another scan of the same relation.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from federation.config import load_config
@@ -24,6 +21,7 @@ from federation.errors import OptionError
 from federation.parts import split_name
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
 from federation.read import read_split
+from federation.spark_form import arrow_schema_of, conform, spark_schema
 from federation.spark_worker import guard_archive_caches
 from federation.splits import Split, select_columns
 from federation.take import take_cut
@@ -110,50 +108,3 @@ class KafkaIcebergReader(DataSourceReader):
     def __getstate__(self) -> dict[str, Any]:
         # The reader travels to every task, and a task needs its own split only.
         return {**self.__dict__, "_splits": ()}
-
-
-def spark_schema(schema: pa.Schema) -> StructType:
-    """Return Spark's schema for the answer, every column nullable.
-
-    Raises:
-        OptionError: Spark has no such type.
-    """
-    for field in schema:
-        if pa.types.is_time(field.type):
-            raise OptionError(
-                f"column {field.name!r} is a time of day, which Spark cannot read; leave it out with "
-                "'columns'",
-                column=field.name,
-            )
-    relaxed = pa.schema([_relaxed(field) for field in schema])
-    # A time without a zone is no instant, and must not become one in the session's zone.
-    return from_arrow_schema(relaxed, prefer_timestamp_ntz=True)
-
-
-def arrow_schema_of(schema: StructType) -> pa.Schema:
-    """Return the Arrow schema that Spark demands for a Spark schema.
-
-    Raises:
-        Nothing of its own.
-    """
-    # Since Spark 4.2 the zone is an argument; before, it is always UTC.
-    arguments: dict[str, Any] = {}
-    if "timezone" in inspect.signature(to_arrow_schema).parameters:
-        arguments["timezone"] = "UTC"
-    return to_arrow_schema(schema, **arguments)
-
-
-def conform(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
-    """Return the batch with exactly the target's columns, order, types and nullability.
-
-    Raises:
-        pyarrow.ArrowInvalid: A value does not fit (a mistake of ours).
-    """
-    arrays = [batch.column(field.name).cast(field.type) for field in target]
-    return pa.RecordBatch.from_arrays(arrays, schema=target)
-
-
-def _relaxed(field: pa.Field) -> pa.Field:
-    if pa.types.is_fixed_size_binary(field.type):
-        return pa.field(field.name, pa.binary(), nullable=True)
-    return pa.field(field.name, field.type, nullable=True)

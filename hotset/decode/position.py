@@ -36,7 +36,8 @@ def is_time(wanted: pa.DataType) -> bool:
     Raises:
         Nothing of its own.
     """
-    return bool(pa.types.is_int64(wanted) or pa.types.is_timestamp(wanted))
+    is_plain = pa.types.is_timestamp(wanted) and wanted.unit == "us"
+    return bool(pa.types.is_int64(wanted) or is_plain)
 
 
 # Each field of a record and the types of columns that can hold it.

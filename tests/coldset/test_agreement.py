@@ -10,33 +10,38 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from coldset.errors import ColdReadError, ColdsetError, UnsupportedTableError
+from coldset.errors import ColdReadError
+from stack.errors import StackError
 from stack.spark_writer import SparkWriter
-from tests.coldset.agreement import SparkTable, as_sorted, new_table
-from tests.coldset.shapes import MERGE_ON_READ, SHAPES, rows
+from tests.coldset.agreement import SparkTable, as_sorted, as_typed, new_table
+from tests.coldset.corners import CORNERS
+from tests.coldset.rare_types import RARE_TYPES
+from tests.coldset.shapes import MERGE_ON_READ, SHAPES, Edit, rows
 from tests.coldset.shapes import table as made
 from tests.coldset.tables import read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ALL = {**SHAPES, **CORNERS, **RARE_TYPES}
+
 pytestmark = [pytest.mark.spark]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ALL)
 def test_every_reader_has_the_rows_that_spark_reads(
     shape: str, spark_table: SparkTable, spark: SparkSession
 ) -> None:
     table = spark_table
-    table.run(SHAPES[shape])
+    table.run(ALL[shape])
     found, wanted = table.read(), table.as_spark_reads_it()
     answer = table.ask("SELECT * FROM {t}")
     ours_on_spark = spark.read.format("kafkaiceberg").options(**table.options).load(table.name).toArrow()
 
     assert found.schema.names == wanted.schema.names
-    assert as_sorted(found) == as_sorted(wanted.cast(found.schema))
+    assert as_sorted(found) == as_sorted(as_typed(wanted, found.schema))
     assert as_sorted(answer) == as_sorted(found)
-    assert as_sorted(ours_on_spark.cast(found.schema)) == as_sorted(found)
+    assert as_sorted(as_typed(ours_on_spark, found.schema)) == as_sorted(found)
     assert table.ask("SELECT count(*) AS n FROM {t}").column("n").to_pylist() == [found.num_rows]
     for column in found.schema.names:
         assert as_sorted(table.read(column)) == as_sorted(found.select([column]))
@@ -55,24 +60,6 @@ def test_the_engine_reads_most_shapes_itself(spark_writer: SparkWriter, tmp_path
     assert any(group.deleted for group in scan.groups)
 
 
-def test_a_format_that_is_not_read_is_refused_by_name(spark_writer: SparkWriter, tmp_path: Path) -> None:
-    table = new_table(spark_writer, tmp_path)
-    table.run([made("id BIGINT", write_format_default="avro"), rows(0, 3)])
-
-    with pytest.raises(UnsupportedTableError, match="avro"):
-        read(table.pin())
-
-
-def test_a_column_of_a_type_that_is_not_read_is_refused_by_name(
-    spark_writer: SparkWriter, tmp_path: Path
-) -> None:
-    table = new_table(spark_writer, tmp_path)
-    table.run([made("id BIGINT, v VARIANT", version=3)])
-
-    with pytest.raises(ColdsetError, match="variant"):
-        table.pin().arrow_schema  # noqa: B018 - asking is the test
-
-
 def test_a_damaged_deletion_vector_is_an_error_that_names_the_file(
     spark_writer: SparkWriter, tmp_path: Path
 ) -> None:
@@ -85,3 +72,26 @@ def test_a_damaged_deletion_vector_is_an_error_that_names_the_file(
         vectors.write_bytes(damaged)
         with pytest.raises(ColdReadError, match="vector"):
             read(table.pin())
+
+
+def test_positions_that_are_filed_under_another_partition_are_an_error_to_every_reader(
+    spark_writer: SparkWriter, tmp_path: Path
+) -> None:
+    table = new_table(spark_writer, tmp_path)
+    of_p0 = {"column": "p", "named": "p0", "positions": [0, 3]}
+    table.run(
+        [
+            made("id BIGINT, p STRING", partitioned="p"),
+            "INSERT INTO {t} SELECT id, concat('p', id % 2) FROM range(20)",
+            Edit("delete_positions", {**of_p0, "filed": "p0"}),
+        ]
+    )
+    assert as_sorted(table.read()) == as_sorted(table.as_spark_reads_it())
+    assert table.read().num_rows == 18
+
+    table.run([Edit("delete_positions", {**of_p0, "filed": "p1"})])
+
+    with pytest.raises(StackError, match="Mismatched partition"):
+        table.as_spark_reads_it()
+    with pytest.raises(ColdReadError, match="another partition"):
+        table.read()

@@ -88,6 +88,12 @@ def test_files_without_ids_or_a_name_mapping_are_an_error(catalog: Catalog, tmp_
             pa.timestamp("us", tz="UTC"),
             dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
         ),
+        (
+            pa.timestamp("ns"),
+            -1_000_001,  # a thousand times as many as microseconds, and cut off towards the past
+            pa.timestamp("us"),
+            dt.datetime(1969, 12, 31, 23, 59, 59, 998999),  # noqa: DTZ001
+        ),
     ],
     ids=str,
 )
@@ -180,12 +186,13 @@ def test_a_column_that_a_file_lacks_is_its_initial_default(kind: str, written: A
     assert Projection(file, {}).column(field, target, batch).to_pylist() == [read, read]
 
 
-def test_a_partitions_value_goes_before_a_default_and_a_files_column_before_both() -> None:
+def test_a_partitions_value_goes_before_a_files_column_and_that_before_a_default() -> None:
     field = NestedField(1, "v", IntegerType(), required=False, initial_default=7)
     file = file_columns(pa.schema([pa.field("v", pa.int32(), metadata={"PARQUET:field_id": "1"})]), None)
     batch = pa.RecordBatch.from_arrays([pa.array([1], pa.int32())], names=["0"])
 
-    assert Projection(file, {1: 3}).column(field, pa.int32(), batch).to_pylist() == [1]
+    assert Projection(file, {}).column(field, pa.int32(), batch).to_pylist() == [1]
+    assert Projection(file, {1: 3}).column(field, pa.int32(), batch).to_pylist() == [3]
     assert Projection((), {1: 3}).column(field, pa.int32(), batch).to_pylist() == [3]
     assert Projection((), {1: None}).column(field, pa.int32(), batch).to_pylist() == [None]
     assert Projection((), {}).column(field, pa.int32(), batch).to_pylist() == [7]

@@ -264,11 +264,11 @@ def test_a_catalog_that_cannot_be_opened_says_what_to_set() -> None:
 
 def test_a_type_that_is_not_supported_is_named() -> None:
     from pyiceberg.schema import Schema
-    from pyiceberg.types import NestedField, StructType, TimestampNanoType
+    from pyiceberg.types import GeometryType, NestedField, StructType
 
     from coldset.schema import arrow_schema
 
-    inner = StructType(NestedField(2, "at", TimestampNanoType(), required=False))
+    inner = StructType(NestedField(2, "at", GeometryType(), required=False))
 
-    with pytest.raises(UnsupportedTableError, match=r"'p\.at'.*ns"):
+    with pytest.raises(UnsupportedTableError, match=r"'p\.at'.*geometry"):
         arrow_schema(Schema(NestedField(1, "p", inner, required=False)))

@@ -58,7 +58,7 @@ def test_a_required_column_is_required() -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("text", [text for text, _ in READ])
 def test_spark_reads_the_same(spark: SparkSession, text: str) -> None:
-    from federation.spark_source import spark_schema
+    from federation.spark_form import spark_schema
 
     assert (
         spark_schema(parse_schema(text)).simpleString()
