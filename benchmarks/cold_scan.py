@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,9 @@ import duckdb
 import pyarrow as pa
 
 from benchmarks.harness import Report, interleave, median, note, run
-from coldset import open_catalog, pin, plan_parquet_scan
+from benchmarks.manifests import FILES_A_DAY, day, make_table
+from coldset import open_catalog, pin, plan_matching, plan_parquet_scan
+from coldset.predicate import Compared
 from federation.definition import merge_options
 from federation.engine import Limits, run_query
 from stack.spark_writer import SparkWriter
@@ -46,7 +49,8 @@ FROM range({first}, {last})
 
 
 def main(report: Report, small: bool) -> None:  # noqa: FBT001
-    """Measure five queries, without deletes and with them."""
+    """Measure planning, then five queries, without deletes and with them."""
+    _compare_plans(report, *((20, 400) if small else (500, 10_000)))
     rows, runs = (20_000, 2) if small else (10_000_000, 7)
     with tempfile.TemporaryDirectory() as temporary, SparkWriter(Path(temporary)) as writer:
         folder = Path(temporary)
@@ -61,6 +65,42 @@ def main(report: Report, small: bool) -> None:  # noqa: FBT001
         writer.sql(folder / "catalog.db", f"DELETE FROM lake.{TABLE} WHERE id % 100 = 7")
         for name in QUERIES:
             _compare_deleted(report, folder, plain, name, rows, runs)
+
+
+def _compare_plans(report: Report, manifests: int, files: int) -> None:
+    """A new snapshot first: some of it, then all; then what is known is asked again, and something else."""
+    name = "lake.planned"
+    with tempfile.TemporaryDirectory() as temporary:
+        make_table(_properties(Path(temporary)), name, manifests=manifests, files=files)
+        pinned = pin(open_catalog("lake", _properties(Path(temporary))), name)
+
+        def plan_ms(first_day: int | None) -> float:
+            where = None if first_day is None else Compared("seen", ">=", day(first_day))
+            began_s = time.perf_counter()
+            found = plan_matching(pinned, where)
+            took_ms = (time.perf_counter() - began_s) * 1000
+            if len(found.files) != files - (first_day or 0) * FILES_A_DAY:
+                raise RuntimeError("cold_scan: a plan has other files than the rows asked for")
+            return took_ms
+
+        days = files // FILES_A_DAY
+        taken = {
+            "first_of_one_day": [plan_ms(days - 1)],
+            "first": [plan_ms(None)],
+            "other_predicate": [plan_ms(number) for number in range(1, min(days, 22))],
+            "cached": [plan_ms(1) for _ in range(21)],
+        }
+    for case, times_ms in taken.items():
+        aim = {"aim": 20} if case in ("cached", "other_predicate") else {}
+        report.case(
+            f"cold_scan_planning_{case}",
+            median(times_ms),
+            "ms",
+            runs=len(times_ms),
+            manifests=manifests,
+            files=files,
+            **aim,
+        )
 
 
 def _properties(folder: Path) -> dict[str, str]:

@@ -8,6 +8,7 @@ nothing itself.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,10 +40,11 @@ class ColdMeter:
 
     Attributes:
         rows: Rows read as Arrow, deletes applied.
-        rows_scanned: Rows of the files that an engine reads itself.
+        rows_scanned: Rows of the files that an engine reads itself, or that are only counted.
         files, size_bytes: Data files that are read, and their sizes.
         files_pruned, bytes_pruned: Others, which have no row that is asked for; bytes of
             files in manifests that were skipped are not known.
+        files_answered: Data files of which the metadata said all that was asked.
         manifests, manifests_skipped: Manifests that this is known from, and those of which
             their list said enough.
         files_done, bytes_done: How far the reading as Arrow is.
@@ -54,6 +56,7 @@ class ColdMeter:
     size_bytes: int = 0
     files_pruned: int = 0
     bytes_pruned: int = 0
+    files_answered: int = 0
     manifests: int = 0
     manifests_skipped: int = 0
     files_done: int = 0
@@ -69,6 +72,16 @@ class ColdMeter:
         self.size_bytes = found.size_bytes
         self.files_pruned, self.bytes_pruned = found.files_pruned, found.bytes_pruned
         self.manifests, self.manifests_skipped = found.manifests, found.manifests_skipped
+
+    def counted(self, rows: int, rest: Sequence[ColdFile]) -> None:
+        """Take note that rows are counted from metadata, and only the rest of the files is read.
+
+        Raises:
+            Nothing of its own.
+        """
+        self.rows_scanned = rows
+        self.files_answered = self.files - len(rest)
+        self.files, self.size_bytes = len(rest), sum(file.size_bytes for file in rest)
 
     def read(self, file: ColdFile) -> None:
         """Take note of a file that is read to its end.

@@ -22,6 +22,7 @@ COUNTED: Final = (
     "rows_cold",
     "files_read",
     "bytes_read",
+    "files_answered",
     "files_pruned",
     "bytes_pruned",
     "manifests_read",
@@ -62,6 +63,7 @@ class TableReceipt:
             filters, but for hot rows that a filter on offset, partition or time kept from
             being read. `rows_cold` counts the snapshot once however often it was scanned.
         files_read, bytes_read: Data files that were scanned, and their sizes; of a file not all need be read.
+        files_answered: Data files that were not opened, because rows were only counted.
         files_pruned, bytes_pruned: Data files that no row asked for can be in, by the metadata alone; bytes
             of files in skipped manifests are not counted.
         manifests_read, manifests_skipped: Manifests of the snapshot that were looked into, now or for an
@@ -90,6 +92,7 @@ class TableReceipt:
     rows_cold: int
     files_read: int
     bytes_read: int
+    files_answered: int
     files_pruned: int
     bytes_pruned: int
     manifests_read: int
@@ -126,6 +129,7 @@ class TableReceipt:
             "rows_cold": self.rows_cold,
             "files_read": self.files_read,
             "bytes_read": self.bytes_read,
+            "files_answered": self.files_answered,
             "files_pruned": self.files_pruned,
             "bytes_pruned": self.bytes_pruned,
             "manifests_read": self.manifests_read,
@@ -197,6 +201,7 @@ def build_receipt(
         rows_cold=cold.rows + cold.rows_scanned,
         files_read=cold.files,
         bytes_read=cold.size_bytes,
+        files_answered=cold.files_answered,
         files_pruned=cold.files_pruned,
         bytes_pruned=cold.bytes_pruned,
         manifests_read=cold.manifests,

@@ -66,15 +66,18 @@ class Lookout:
             duckdb.Error: The engine refused (a mistake of ours).
         """
         self._cursor = cursor
-        self._columns: dict[str, tuple[str, str]] = {}
+        self._columns: dict[str, tuple[str, str | None]] = {}
         self._tables = tables
         self._others = frozenset(others)
         token = f"k{secrets.token_hex(8)}"
         for number, (name, schema) in enumerate(tables.items()):
             hidden = [f"{token}_{number}_{place}" for place in range(len(schema))]
             self._columns.update((h, (name, column)) for h, column in zip(hidden, schema.names, strict=True))
+            # Who only counts rows is given the first column by the planner, which is none of the table's.
+            rows = f"{token}_{number}"
+            self._columns[rows] = (name, None)
             stream = f"{name} ({_PLANNED})"
-            cursor.register(stream, _Nothing(schema, hidden))
+            cursor.register(stream, _Nothing([pa.bool_(), *schema.types], [rows, *hidden]))
             shown = ", ".join(f"{h} AS {quoted(n)}" for h, n in zip(hidden, schema.names, strict=True))
             cursor.execute(
                 f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS SELECT {shown} FROM {quoted(stream)}"
@@ -97,7 +100,7 @@ class Lookout:
         """
         tree = self._parse(sql)
         plan = self.plan(self._spelled(sql, tree))
-        names = {hidden: column for hidden, (_, column) in self._columns.items()}
+        names = {hidden: column for hidden, (_, column) in self._columns.items() if column is not None}
         has_odd_names = any(map(_ODD.search, _names(tree))) or any(map(_ODD.search, names.values()))
         conditions: dict[str | None, list[Predicate | None]] = {}
         looked: dict[str, set[str]] = {name: set() for name in self._tables}
@@ -106,7 +109,7 @@ class Lookout:
             found = [self._columns[each] for each in projected if each in self._columns]
             is_understood &= self._columns.keys() | self._others >= set(projected)
             for name, column in found:
-                looked[name].add(column)
+                looked[name].update([] if column is None else [column])
             where = None if has_odd_names or not condition else condition_of(condition, names, self._parse)
             # Who only counts rows looks at no column, and so tells not of which table.
             conditions.setdefault(found[0][0] if found else None, []).append(where)
@@ -134,9 +137,8 @@ class Lookout:
 class _Nothing:
     """A stream without rows, in Arrow's C stream protocol."""
 
-    def __init__(self, schema: pa.Schema, names: Sequence[str]) -> None:
-        kinds = zip(names, schema.types, strict=True)
-        self._schema = pa.schema([pa.field(name, kind) for name, kind in kinds])
+    def __init__(self, kinds: Sequence[pa.DataType], names: Sequence[str]) -> None:
+        self._schema = pa.schema([pa.field(n, kind) for n, kind in zip(names, kinds, strict=True)])
 
     def __arrow_c_schema__(self) -> Any:
         return self._schema.__arrow_c_schema__()

@@ -119,7 +119,8 @@ class Execution:
             streams.columns = outlook.columns or streams.columns[:1]
             if streams.parts == {Part.ROWS}:
                 streams.bounds = bounds_of(outlook.where)
-            streams.narrow(outlook.where, is_scanned=outlook.is_scanned)
+            is_counted = outlook.is_scanned and not outlook.columns
+            streams.narrow(outlook.where, is_scanned=outlook.is_scanned, is_counted=is_counted)
 
     def _create_view(self, name: str, streams: TableStreams) -> None:
         if Part.ROWS not in streams.parts:
@@ -137,6 +138,11 @@ class Execution:
             # A view is of something, if only of no rows.
             is_rest = scan.rest or not (scanned or parts[1:])
             parts = [*([scanned] if scanned else []), *(parts if is_rest else parts[1:])]
+        if streams.counted is not None:
+            # The stream, if only of no rows, says which types the nulls have.
+            parts[0] += "" if streams.rest else " WHERE false"
+            nothing = ", ".join("NULL" for _ in streams.schema.names)
+            parts.append(f"SELECT {nothing} FROM range({streams.counted})")
         with self._bound_before(duckdb.Error):
             self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {' UNION ALL '.join(parts)}")
 

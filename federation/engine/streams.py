@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from coldset import ParquetScan, Predicate, narrow_scan
+from coldset import ColdFile, ParquetScan, Predicate, narrow_scan
 from federation.meter import ColdMeter, HotMeter
 from federation.parts import Part
 from federation.plan import answer_schema, match_files, plan_cold_splits, plan_hot
@@ -34,7 +34,8 @@ class TableStreams:
     before the first row is read: the other columns of the stream are null and the plan
     does not look at them, nor at rows outside of the bounds. With a
     `scan` the engine reads the files of that itself, narrowed to those that matter, and
-    the cold half is the rest.
+    the cold half is the rest. Rows in which nothing is looked at are `counted`, and then
+    the cold half is the files that have to be opened for it.
     """
 
     def __init__(
@@ -57,6 +58,8 @@ class TableStreams:
         self._cold_meter = ColdMeter()
         self.scan: ParquetScan | None = None
         self.narrowed: ParquetScan | None = None
+        self.counted: int | None = None
+        self.rest: tuple[ColdFile, ...] | None = None
         self._where: Predicate | None = None
         self._stages_ms = {"cold": 0.0, "hot": 0.0}
 
@@ -85,12 +88,13 @@ class TableStreams:
         """Return the dead letters of the hot half in the same way."""
         return Stream(LETTERS, self._letter_batches)
 
-    def narrow(self, where: Predicate | None, *, is_scanned: bool) -> None:
+    def narrow(self, where: Predicate | None, *, is_scanned: bool, is_counted: bool = False) -> None:
         """Leave out the files of the cold half that can have no row for which a predicate is true.
 
         Args:
             where: What the statement looks at; None for all rows.
             is_scanned: Whether it looks at the table's rows at all.
+            is_counted: Whether it looks at nothing in them, so that files need not be opened.
 
         Raises:
             ColdsetError: The snapshot cannot be planned.
@@ -102,8 +106,20 @@ class TableStreams:
             return
         if self.scan is not None:
             self.narrowed = narrow_scan(self.scan, found.files)
-            self._cold_meter.rows_scanned = self.narrowed.rows
         self._cold_meter.planned(found)
+        if is_counted and where is None:
+            self._count(found.files)
+        elif self.narrowed is not None:
+            self._cold_meter.rows_scanned = self.narrowed.rows
+
+    def _count(self, files: Sequence[ColdFile]) -> None:
+        rest = files if self.narrowed is None else self.narrowed.rest
+        # How many rows deletes leave of a file is known only of those that the engine was to scan.
+        self.rest = tuple(file for file in rest if file.deletes)
+        scanned = 0 if self.narrowed is None else self.narrowed.rows
+        self.counted = scanned + sum(file.rows for file in rest if not file.deletes)
+        self._cold_meter.counted(self.counted, self.rest)
+        self.narrowed = None
 
     def again(self) -> TableStreams:
         """Return streams over the same cut from which nothing has been read.
@@ -125,7 +141,7 @@ class TableStreams:
         rows = 0
         began_s = time.monotonic()
         with _Keeping(self):
-            rest = None if self.narrowed is None else self.narrowed.rest
+            rest = self.rest if self.narrowed is None else self.narrowed.rest
             for split in plan_cold_splits(self.taken, self.columns, files=rest, where=self._where):
                 for batch in read_split(split, guard=self._guard):
                     rows += batch.num_rows

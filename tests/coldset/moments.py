@@ -65,6 +65,8 @@ class Moment:
         """Which readers have other rows than Spark, or an error, without a filter and with some."""
         wanted, target = self.wanted, self.pin().arrow_schema
         wrong = self._wrong(wanted.cast(target), "")
+        counted = self.ask("SELECT count(*) AS n FROM {t}").column("n").to_pylist()
+        wrong += [] if counted == [wanted.num_rows] else [f"engine: counts {counted} of {wanted.num_rows}"]
         random = Random(self.name)
         for _ in range(filters):
             wrong += self._wrong(wanted.cast(target), some_filter(random, wanted.cast(target)))

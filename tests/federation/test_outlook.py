@@ -6,6 +6,7 @@ does of it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from coldset.errors import ColdReadError
+from coldset.parquet_scan import DeletedRows
 from coldset.predicate import AllOf, AnyOf, Compared, IsNull, NotNull, Predicate, StartsWith
 from federation.engine.ahead import Lookout, Outlook
 from federation.engine.instance import open_cursor
@@ -211,6 +214,40 @@ def test_a_receipt_says_what_was_read_and_what_was_left_out(
         assert found["files_read"] + found["files_pruned"] == 4
         assert found["bytes_read"] + found["bytes_pruned"] == everything["bytes_read"] > 0
         assert found["manifests_read"] + found["manifests_skipped"] == 4
+
+
+@pytest.mark.parametrize("is_scanned", [True, False], ids=["the engine's scan", "the reader of files"])
+def test_rows_are_counted_without_opening_a_file(
+    parts: Alone, is_scanned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_scanned:
+        monkeypatch.setattr("federation.engine.query.plan_scan", lambda _taken: None)
+    told(parts, "SELECT count(*) FROM {t}")
+    for file in parts.directory.rglob("*.parquet"):
+        file.write_bytes(b"")
+    rows, found = told(parts, "SELECT count(*) FROM {t}")
+    pairs, _ = told(parts, "SELECT count(*) + 1 FROM (SELECT 2 * id FROM {t} a) JOIN {t} b ON true LIMIT 1")
+
+    assert (rows, pairs) == ([[40]], [[1601]])
+    assert [found[name] for name in ("rows_cold", "files_read", "bytes_read", "files_answered")] == [
+        40,
+        0,
+        0,
+        4,
+    ]
+    with pytest.raises(ColdReadError):
+        parts.ask("SELECT count(id) FROM {t}")
+
+
+def test_rows_that_are_deleted_are_not_counted(tmp_path: Path) -> None:
+    table = Alone(tmp_path)
+    table.append(1, 2, 3)
+    scan = table.scan()
+    gone = replace(scan, rows=2, groups=tuple(replace(g, deleted=(DeletedRows([0]),)) for g in scan.groups))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("federation.engine.query.plan_scan", lambda _taken: gone)
+
+        assert told(table, "SELECT count(*) FROM {t}")[0] == [[2]]
 
 
 def test_a_table_that_is_named_and_not_looked_at_is_not_read(parts: Alone) -> None:
