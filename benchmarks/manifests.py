@@ -1,4 +1,4 @@
-"""A table of many data files that are not there: its metadata and manifests are real, and that is all planning reads.
+"""A table of many data files that are not there: its manifests are real, and that is all that planning reads.
 
 Each file has bounds, counts and a partition, as a writer would have made them. For measuring plans; whoever
 reads rows of it finds nothing.
@@ -52,7 +52,7 @@ def day(number: int) -> datetime:
 def make_table(properties: dict[str, str], name: str, *, manifests: int, files: int) -> None:
     """Make a table whose one snapshot has so many manifests and so many data files."""
     catalog = open_catalog("lake", properties)
-    catalog.create_namespace_if_not_exists(name.split(".")[0])
+    catalog.create_namespace_if_not_exists(name.split(".", maxsplit=1)[0])
     catalog.create_table(name, schema=SCHEMA)
     with catalog.load_table(name).update_spec() as spec:
         spec.add_field("seen", DayTransform(), "day")
