@@ -27,7 +27,7 @@ from tests.fuzz.avro_shapes import MisfitError, Names, Shape, other, whole
 from tests.fuzz.frame import Refusal, Round, Verdict
 
 # fastavro reads on where the specification has nothing to read.
-_STRICTER: Final = {
+STRICTER: Final = {
     "holds a number longer than any number is": "a varint of more than ten bytes is cut by fastavro",
     r"holds branch -\d+ of a union": "a negative branch counts from a union's end in fastavro",
     "block whose items are not as long as it says": "the size of a block is not looked at by fastavro",
@@ -67,7 +67,7 @@ def make_round(rng: random.Random) -> Round:
         record=record.write,
         paths=paths,
         reference=functools.partial(_meaning, fastavro.parse_schema(record.plain), record, defaults),
-        stricter=_STRICTER,
+        stricter=STRICTER,
     )
 
 

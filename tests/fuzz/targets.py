@@ -14,6 +14,7 @@ from tests.fuzz.frame import Target
 # Name of a format, and the module with its `make_round`.
 TARGETS: Final = {
     "avro": "tests.fuzz.avro_target",
+    "framed": "tests.fuzz.framed_target",
     "json": "tests.fuzz.json_target",
     "protobuf": "tests.fuzz.protobuf_target",
 }
