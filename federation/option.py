@@ -7,7 +7,7 @@ options there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from federation.errors import OptionError
@@ -24,6 +24,7 @@ class Option:
         help: One sentence, with the unit if there is one.
         choices: The only values, if they are few.
         may_be_table_property: Whether `kafkaiceberg.<name>` counts as a table property.
+        refused: Values that one could well expect, and what to do as there are none.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Option:
     help: str
     choices: tuple[str, ...] = ()
     may_be_table_property: bool = False
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_option(option: Option, value: str) -> None:
@@ -57,5 +59,8 @@ def parse_option(option: Option, value: str) -> None:
             f"option {option.name!r} wants {wants[option.type]}, not {value!r}", option=option.name
         )
     if option.choices and value not in option.choices:
-        allowed = ", ".join(option.choices)
-        raise OptionError(f"option {option.name!r} is one of {allowed}, not {value!r}", option=option.name)
+        allowed, why = ", ".join(option.choices), option.refused.get(value.lower())
+        raise OptionError(
+            f"option {option.name!r} is one of {allowed}, not {value!r}{f': {why}' if why else ''}",
+            option=option.name,
+        )

@@ -11,6 +11,11 @@ from typing import Final
 from federation.option import Option
 from hotset.decode import ENVELOPES, FORMATS
 
+_CANAL: Final = (
+    "a record of Canal has any number of rows, and here a record is one row at most; send a record for each "
+    "row, as Debezium and Maxwell do"
+)
+
 RECORDS: Final = (
     Option(
         "valueFormat", "string", "json", "How record values are encoded.", FORMATS, may_be_table_property=True
@@ -38,6 +43,7 @@ RECORDS: Final = (
         "which becomes a row.",
         ("none", *ENVELOPES),
         may_be_table_property=True,
+        refused={"canal": _CANAL, "canal-json": _CANAL},
     ),
     Option(
         "operationColumn",

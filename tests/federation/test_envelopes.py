@@ -5,6 +5,7 @@ What becomes of each change is tested where it is decoded; here is the way throu
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -15,11 +16,12 @@ from federation.definition import define, merge_options
 from federation.errors import OptionError
 from federation.plan import answer_schema, plan_hot
 from federation.take import take_cut
-from hotset.decode import Envelope
+from hotset.decode import Envelope, RecordFormat, RowDecoder
 from hotset.errors import DecodeError, UnsupportedFormatError
 from tests.builders import Lake, commit_until, send
 from tests.conftest import MakeLake
 from tests.hotset.changes import debezium, text, with_schema
+from tests.hotset.raw import raw_records
 from tests.sql_gateway.door import open_door, query
 
 ORDERS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("note", pa.string()), ("op", pa.string())])
@@ -121,6 +123,28 @@ def test_what_follows_a_delete_is_dropped_unless_the_user_says_otherwise(
     defined = define(merge_options("a.b", {**BASE, **given}, {}), {})
 
     assert defined.record_format.skips_tombstones is skips
+
+
+@pytest.mark.parametrize("named", ["canal", "Canal", "canal-json"])
+def test_an_envelope_of_several_rows_is_refused_with_what_to_do(named: str) -> None:
+    with pytest.raises(OptionError, match=r"one of none, debezium, maxwell.*record for each row"):
+        merge_options("a.b", {**BASE, "envelope": named}, {})
+
+
+@pytest.mark.parametrize("envelope", ["debezium", "maxwell"])
+def test_a_record_of_several_rows_is_no_row_of_another_envelope(envelope: str) -> None:
+    record = {
+        "data": [{"id": 1}, {"id": 2}],
+        "old": None,
+        "type": "INSERT",
+        "isDdl": False,
+        "pkNames": ["id"],
+    }
+    schema = pa.schema([("id", pa.int64()), ("op", pa.string())])
+    decoder = RowDecoder(RecordFormat("json", envelope=Envelope(envelope, "op")), schema, {}, "t")
+
+    with pytest.raises(DecodeError, match="offset 100"):
+        decoder.decode(raw_records([json.dumps(record).encode()]))
 
 
 def test_the_format_of_keys_alone_needs_an_envelope() -> None:

@@ -274,16 +274,26 @@ message O {
 _PROTO_OF_TEXT: Final = 'syntax = "proto3"; message O { string id = 1; }'
 
 
+_INSIDE: Final[Any] = record_of(("x", "long"), name="a")
+
+# Each id that a record names, and the kind and text of its schema.
+SCHEMAS: Final = {
+    1: ("JSON", '{"type": "object", "properties": {}}'),
+    2: (
+        "AVRO",
+        json.dumps(record_of(("id", ["null", "long"]), ("note", ["null", "string"]), ("at", _INSIDE))),
+    ),
+    3: ("AVRO", json.dumps(record_of(("id", "double")))),
+    4: ("AVRO", json.dumps(record_of(("id", "string")))),
+    5: ("PROTOBUF", _PROTO),
+    6: ("PROTOBUF", _PROTO_OF_TEXT),
+}
+
+
 @contextmanager
 def registry() -> Iterator[SchemaRegistry]:
     """A registry that knows the schemas of all of these records."""
-    inside: Any = record_of(("x", "long"), name="a")
-    avro = record_of(("id", ["null", "long"]), ("note", ["null", "string"]), ("at", inside))
     with small_registry() as server:
-        server.knows("/schemas/ids/1", "{}", "JSON")
-        server.knows("/schemas/ids/2", json.dumps(avro))
-        server.knows("/schemas/ids/3", json.dumps(record_of(("id", "double"))))
-        server.knows("/schemas/ids/4", json.dumps(record_of(("id", "string"))))
-        server.knows("/schemas/ids/5", _PROTO, "PROTOBUF")
-        server.knows("/schemas/ids/6", _PROTO_OF_TEXT, "PROTOBUF")
+        for number, (kind, text) in SCHEMAS.items():
+            server.knows(f"/schemas/ids/{number}", text, kind)
         yield SchemaRegistry(parse_registry({"url": server.url}))
