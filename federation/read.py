@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,10 +23,12 @@ from federation.splits import ColdSplit, HotSplit, Split
 from federation.storage import storage_for
 from federation.within import Bounds
 from hotset import Deadline, DrainLimits, KafkaClient, connect, drain, require_topic_id
-from hotset.decode import DecodedRows, RowDecoder
+from hotset.decode import Decoded, DecodedRows, RowDecoder
+from hotset.decode.decoded import select_rows
 from hotset.store import ReadMeter, TopicSource, WantedColumns, open_store, read_resident
 
 Guard = Callable[[], None]
+_LIMITS: Final = (-(1 << 63), (1 << 63) - 1)
 Rows = tuple[pa.RecordBatch, DecodedRows]
 
 
@@ -105,7 +108,8 @@ def _read_hot(
         )
         source = _source(split, client, decoder, guard)
         pieces = read_resident(store, source, split.ranges, wanted, decoder.decode_payloads, meter.reading)
-        rows = ((raw, decoder.judge(raw, decoded)) for raw, decoded in pieces)
+        found = (_piece_within(raw, decoded, split.times_ms) for raw, decoded in pieces)
+        rows = ((raw, decoder.judge(raw, decoded)) for raw, decoded in found)
     for raw, decoded in rows:
         meter.saw(raw, decoded)
         if not reads_letters:
@@ -150,11 +154,23 @@ def _drained_rows(
 
 
 def _within(raw: pa.RecordBatch, times_ms: Bounds) -> pa.RecordBatch:
+    asked = _are_within(raw, times_ms)
+    return raw if asked is None else raw.filter(asked)
+
+
+def _piece_within(raw: pa.RecordBatch, decoded: Decoded, times_ms: Bounds) -> tuple[pa.RecordBatch, Decoded]:
+    asked = _are_within(raw, times_ms)
+    return (raw, decoded) if asked is None else (raw.filter(asked), select_rows(decoded, asked))
+
+
+def _are_within(raw: pa.RecordBatch, times_ms: Bounds) -> pa.BooleanArray | None:
+    """Return which records are of times that are asked for; None if all are."""
+    if times_ms == Bounds():
+        return None
     found = raw.column("timestamp_ms")
-    if times_ms.low is not None:
-        raw = raw.filter(pc.greater_equal(found, times_ms.low))
-        found = raw.column("timestamp_ms")
-    return raw if times_ms.high is None else raw.filter(pc.less_equal(found, times_ms.high))
+    low, high = (limit if told is None else told for told, limit in zip(times_ms, _LIMITS, strict=True))
+    asked = pc.and_(pc.greater_equal(found, low), pc.less_equal(found, high))
+    return asked if asked.false_count else None
 
 
 def _source(split: HotSplit, client: KafkaClient, decoder: RowDecoder, guard: Guard) -> TopicSource:
@@ -171,6 +187,7 @@ def _source(split: HotSplit, client: KafkaClient, decoder: RowDecoder, guard: Gu
         deadline=Deadline.after_ms(split.read_timeout_ms),
         guard=guard,
         saw=_Budget(split).take,
+        times_ms=split.times_ms,
     )
 
 

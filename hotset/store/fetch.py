@@ -30,8 +30,9 @@ class TopicSource:
     """A topic and how its records are read.
 
     `epochs` has the epoch of each partition's leader when the ranges were planned, where it is known.
-    `saw` is shown each batch that Kafka gave. Values are read always; `needs_values` says whether they are
-    asked for when all that they tell is decoded already.
+    `times_ms` are the first and the last timestamp of records that are asked for, if there are such: kept
+    chunks of other times are not looked at. `saw` is shown each batch that Kafka gave. Values are read
+    always; `needs_values` says whether they are asked for when all that they tell is decoded already.
     """
 
     client: KafkaClient = field(repr=False)
@@ -46,6 +47,7 @@ class TopicSource:
     deadline: Deadline
     guard: Callable[[], None] = field(repr=False)
     saw: Callable[[pa.RecordBatch], None] = field(repr=False)
+    times_ms: tuple[int | None, int | None] = (None, None)
 
     @property
     def extras(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from hotset.store.columns import (
 from hotset.store.files import Maps, write_file
 from hotset.store.names import BASE, RAW, ChunkName, new_columns
 from hotset.store.space import Space
+from hotset.store.times import times_note
 
 _BASE: Final = ("offset", "timestamp_ms")
 _ELSEWHERE: Final = frozenset({"partition", *_BASE})
@@ -166,10 +167,11 @@ def store_chunk(
     """
     kind = new_columns()
     chunk = Chunk(name, folder, held.raw is not None, (kind,) if held.columns else ())
+    notes = {_TOMBSTONES: held.tombstones, **times_note(held.base)}
     is_stored = (
         (held.raw is None or write_file(space, chunk.path(RAW), held.raw, {}, keep))
         and (not held.columns or store_columns(space, chunk, kind, held.columns, keep))
-        and write_file(space, chunk.path(BASE), held.base, {_TOMBSTONES: held.tombstones}, keep)
+        and write_file(space, chunk.path(BASE), held.base, notes, keep)
     )
     if not is_stored:
         remove_chunk(chunk)

@@ -21,7 +21,7 @@ from hotset.offsets import Isolation
 from hotset.store.place import boot_id, build_id
 
 # Part of every log's name; to be raised when the form of the files changes.
-_VERSION: Final = "1"
+_VERSION: Final = "2"
 
 BASE: Final = "base"
 RAW: Final = "raw"

@@ -25,6 +25,7 @@ from hotset.store.locks import lock_range
 from hotset.store.names import RAW, ChunkName, LogName, new_chunk, new_columns
 from hotset.store.shelf import Found, Shelf
 from hotset.store.stock import HotStore
+from hotset.store.times import may_be_within
 
 
 @dataclass(slots=True)
@@ -119,10 +120,12 @@ class _Reading:
             self._store.keeper.note(chore, is_new=shelf.is_new)
 
     def _look(self, shelves: Sequence[Shelf]) -> None:
+        times_ms = self._source.times_ms
         for shelf in shelves:
             chunks = self._sound(shelf)
             while True:
                 segments, shelf.gaps = cover(chunks, shelf.wanted)
+                segments = [s for s in segments if may_be_within(self._store.maps, s.chunk, times_ms)]
                 opened = [(each, self._open(each.chunk, shelf)) for each in segments]
                 useless = [each.chunk for each, held in opened if held is None]
                 shelf.found = [Found(each, held) for each, held in opened if held is not None]

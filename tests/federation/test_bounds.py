@@ -7,6 +7,8 @@ against answers without, and against what was fetched.
 from __future__ import annotations
 
 import json
+import time
+from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
@@ -16,6 +18,7 @@ import pytest
 from federation.engine.bounds import bounds_of
 from federation.engine.conditions import condition_of, tree_of
 from federation.within import Bounds, narrow, times_ms
+from hotset.errors import DecodeError
 from hotset.offsets import OffsetRange
 from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
@@ -161,3 +164,34 @@ def test_a_table_that_is_scanned_twice_is_read_for_both(made: Lake) -> None:
     )
 
     assert found.rows.to_pylist() == [{"n": 4}]
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("is_one_chunk", [False, True])
+def test_kept_records_of_other_times_are_not_looked_at(
+    lake: MakeLake, tmp_path: Any, is_one_chunk: bool
+) -> None:
+    made = lake(schema=EVENTS, partitions=1).having(**COORDINATES)
+    kept = made.having(hotStore="on_demand", hotStorePath=str(tmp_path / "s"))
+    produce(made.bootstrap, made.topic, [*(row(n) for n in range(9)), b"no row"])
+    if not is_one_chunk:
+        kept.sql(f"select count(n) from {made.table}", badRecords="skip")
+    time.sleep(0.02)
+    middle = f"timestamptz '{datetime.now(UTC).isoformat()}'"
+    time.sleep(0.02)
+    produce(made.bootstrap, made.topic, [row(n) for n in range(10, 20)])
+    for resident in (0, 20 if is_one_chunk else 10):
+        later = kept.sql(f"select n from {made.table} where t > {middle} order by n")
+        assert later.rows.column("n").to_pylist() == list(range(10, 20))
+        [receipt] = later.receipts
+        assert (receipt.rows_hot, receipt.records_bad) == (10, 0)
+        assert receipt.records_resident == resident
+
+    earlier = kept.sql(f"select n from {made.table} where t <= {middle} order by n", badRecords="skip")
+    assert earlier.rows.column("n").to_pylist() == list(range(9))
+    assert earlier.receipts[0].records_bad == 1
+    with pytest.raises(DecodeError, match="offset 9"):
+        kept.sql(f"select n from {made.table} where t <= {middle}")
+    never = kept.sql(f"select n from {made.table} where t > {middle} + interval 1 hour")
+    assert (never.rows.num_rows, never.receipts[0].records_resident) == (0, 0)
+    assert kept.sql(f"select count(n) c from {made.table}", badRecords="skip").rows.to_pylist() == [{"c": 19}]
