@@ -23,7 +23,7 @@ IN_A_HURRY: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    # It keeps deleted keys in the types of their first reading, and finds none of them once a column is widened.
+    # It keeps deleted keys in the types of their first reading, and finds none once a column is widened.
     "spark.sql.iceberg.executor-cache.enabled": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
