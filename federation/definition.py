@@ -142,7 +142,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         plan_timeout_ms=_required(settled, "planTimeoutMs"),
         read_timeout_ms=_required(settled, "readTimeoutMs"),
         no_progress_timeout_ms=_required(settled, "noProgressTimeoutMs"),
-        store=_store(settled),
+        store=store_settings(settled),
     )
 
 
@@ -243,7 +243,12 @@ def _kafka_columns(options: Mapping[str, str]) -> dict[str, str]:
     return named
 
 
-def _store(options: Mapping[str, str]) -> StoreSettings | None:
+def store_settings(options: Mapping[str, str]) -> StoreSettings | None:
+    """Return where a table's hot records are kept, or None if they are not.
+
+    Raises:
+        OptionError: The number of bytes is none.
+    """
     if value_of(options, "hotStore") == "off":
         return None
     return StoreSettings(value_of(options, "hotStorePath"), _required(options, "hotStoreBytes"))

@@ -135,6 +135,23 @@ class HotMeter:
         if self.keeps_letters and decoded.letters is not None and decoded.letters.num_rows:
             self.letters.append(decoded.letters)
 
+    def recalled(self, rows: int, newest_record_ms: int | None) -> None:
+        """Take note of records that are rows and were seen before.
+
+        Raises:
+            Nothing of its own.
+        """
+        if newest_record_ms is not None:
+            self.newest_record_ms = max(newest_record_ms, self.newest_record_ms or newest_record_ms)
+        self.rows += rows
+        self.reading.records_resident += rows
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether every record is a row, and all of them are in the store."""
+        has_others = self.rows_skipped or self.records_bad or self.keeps_letters
+        return self.reading.is_stored and not has_others
+
 
 def _shortened(found: BadRecord) -> BadRecord:
     if len(found.reason) <= _REASON_CHARACTERS:

@@ -128,6 +128,7 @@ def plan_hot(
             check_source(field.name, columns[field.name], field.type)
     require_columns(definition.record_format, whole, columns)
     times = times_ms(columns, bounds, whole)
+    starts = {found.partition: found.start for found in cut.ranges}
     groups = [(piece,) for r in ranges for piece in divide(r, definition.max_records_per_split)]
     return tuple(
         HotSplit(
@@ -136,6 +137,7 @@ def plan_hot(
             topic_id=cut.topic_id,
             isolation=cut.isolation,
             ranges=group,
+            starts=starts,
             times_ms=times,
             leader_epoch=epochs,
             record_format=definition.record_format,

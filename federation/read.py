@@ -179,6 +179,7 @@ def _source(split: HotSplit, client: KafkaClient, decoder: RowDecoder, guard: Gu
         topic=split.topic,
         topic_id=split.topic_id,
         isolation=split.isolation,
+        starts=split.starts,
         epochs=split.leader_epoch,
         limits=_limits(split),
         has_keys=decoder.needs_keys,

@@ -79,6 +79,9 @@ class TableReceipt:
         gaps: Ranges `(partition, start, end)` that are in neither half, because the
             caller, or whoever committed after them, accepted that.
         reader_schema: The schema that was the latest, if hot records are read by that.
+        stages_ms: Milliseconds. `plan`, `cold`, `hot` and, in SQL, `engine` add up to the answer's; of
+            the engine's, what it took for all tables and scanned itself. `offsets` is a part of `plan`;
+            `fetch`, `decode` and `store` are parts of `hot`.
     """
 
     table: str
@@ -221,7 +224,12 @@ def build_receipt(
         },
         gaps=tuple((gap.partition, gap.start, gap.end) for gap in (*cut.lost, *cut.gaps)),
         reader_schema=cut.reader_schema,
-        stages_ms={"plan": taken.plan_ms, **stages_ms, **meter.reading.stages_ms},
+        stages_ms={
+            "plan": taken.plan_ms,
+            "offsets": taken.offsets_ms,
+            **stages_ms,
+            **meter.reading.stages_ms,
+        },
     )
 
 

@@ -24,7 +24,8 @@ from hotset.store import StoreSettings
 class HotSplit:
     """Ranges of a topic, at most one per partition, to be read as rows.
 
-    Invariant: no range is empty. `kafka_columns` has what fills the columns that
+    Invariant: no range is empty. `starts` has where the cut's ranges begin, of which these may be parts.
+    `kafka_columns` has what fills the columns that
     hold coordinates of records, for all such columns of the table; `whole` has all
     columns of the table, by which records are judged. `schema` is what is wanted
     of `part`; records whose timestamps are not within `times_ms` may be left out.
@@ -37,6 +38,7 @@ class HotSplit:
     topic_id: str
     isolation: Isolation
     ranges: tuple[OffsetRange, ...]
+    starts: Mapping[int, int]
     times_ms: Bounds
     leader_epoch: Mapping[int, int]
     record_format: RecordFormat

@@ -48,6 +48,7 @@ class TakenCut:
         committed: What the boundary was found to be; None if there was nothing to find.
         as_of_ms: When the ends were asked for (epoch milliseconds, UTC).
         plan_ms: Milliseconds it took.
+        offsets_ms: Those of them that Kafka was asked for the log's ends and beginnings.
     """
 
     definition: TableDefinition
@@ -57,6 +58,7 @@ class TakenCut:
     committed: CommittedOffsets | None
     as_of_ms: int
     plan_ms: float
+    offsets_ms: float = 0.0
 
     def held_back(self, partition: int) -> int:
         """Return how many offsets of a partition an open transaction hides.
@@ -88,7 +90,8 @@ def take_cut(options: Mapping[str, str], *, within_ms: int | None = None) -> Tak
     deadline = _deadline(definition, within_ms)
     doubt: CutError | None = None
     for attempt in range(_PLANS):
-        time.sleep(_PAUSE_S * attempt)
+        if attempt:
+            time.sleep(_PAUSE_S * attempt)
         taken = None
         try:
             taken = _take(pinned, definition, deadline, began_s)
@@ -144,15 +147,16 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
     client = connect(resolve(definition.kafka_properties))
     deadline = _deadline(definition, within_ms)
     if definition.hot_schema is None:
-        committed, bounds = _facts(pinned, definition, client, deadline)
+        committed, bounds, offsets_ms = _facts(pinned, definition, client, deadline)
     else:
-        committed = begin_again(cut.ranges)
+        committed, asked_s = begin_again(cut.ranges), time.monotonic()
         bounds = read_log_bounds(client, cut.topic, cut.isolation, deadline)
+        offsets_ms = _since_ms(asked_s)
     _require_same_boundary(cut, committed, definition)
     definition = resume_latest(cut, definition, deadline)
     require_readable(cut, bounds)
     require_history(client, bounds, _places(committed), deadline)
-    return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), _since_ms(began_s))
+    return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), _since_ms(began_s), offsets_ms)
 
 
 def pin_table(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
@@ -211,25 +215,31 @@ def _take(pinned: PinnedTable, definition: TableDefinition, deadline: Deadline, 
         cut = cold_cut(facts, definition.isolation)
         return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
     client = connect(resolve(definition.kafka_properties))
-    committed, bounds = _facts(pinned, definition, client, deadline)
+    committed, bounds, offsets_ms = _facts(pinned, definition, client, deadline)
     cut = compute_cut(facts, committed, bounds, accepts_gaps=definition.accepts_gaps)
     require_history(client, bounds, _places(committed), deadline)
     cut, definition = pin_latest(cut, definition, deadline)
-    return TakenCut(definition, pinned, cut, bounds, committed, bounds.read_at_ms, _since_ms(began_s))
+    as_of_ms, plan_ms = bounds.read_at_ms, _since_ms(began_s)
+    return TakenCut(definition, pinned, cut, bounds, committed, as_of_ms, plan_ms, offsets_ms)
 
 
 def _facts(
     pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
-) -> tuple[CommittedOffsets, LogBounds]:
+) -> tuple[CommittedOffsets, LogBounds, float]:
+    """Return where the boundary is, what the log holds, and the milliseconds that took to ask."""
     assert definition.topic is not None
-    if definition.hot_schema is not None:
-        bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
-        return begin_at_log_start(bounds), bounds
     try:
-        # The boundary first: what is committed from here on lies in the ranges.
-        committed = resolve_boundary(pinned, definition, client, deadline)
-        return committed, read_log_bounds(client, definition.topic, definition.isolation, deadline)
+        committed: CommittedOffsets | None = None
+        if definition.hot_schema is None:
+            # The boundary first: what is committed from here on lies in the ranges.
+            committed = resolve_boundary(pinned, definition, client, deadline)
+        asked_s = time.monotonic()
+        bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
+        offsets_ms = _since_ms(asked_s)
+        return begin_at_log_start(bounds) if committed is None else committed, bounds, offsets_ms
     except TopicNotFoundError as exc:
+        if definition.hot_schema is not None:
+            raise
         raise TopicNotFoundError(
             f"{exc}; if topic {definition.topic!r} is gone for good, read table {definition.name!r} alone "
             "with read=cold",

@@ -6,11 +6,13 @@ not keep state between two looks, nor know who asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from federation.definition import store_settings
 from federation.plan import answer_schema, plan_hot
 from federation.read import Guard, read_split
 from federation.take import take_cut
+from hotset.store import clear_store
 
 
 def warm_table(options: Mapping[str, str], guard: Guard) -> None:
@@ -27,3 +29,18 @@ def warm_table(options: Mapping[str, str], guard: Guard) -> None:
     for split in plan_hot(taken, answer_schema(taken), spread=False):
         for _ in read_split(split, guard=guard, may_be_encoded=True):
             pass
+
+
+def leave_stores(tables: Iterable[Mapping[str, str]]) -> None:
+    """Remove what the default store holds, unless another process uses it; a store with a name stays.
+
+    Args:
+        tables: Options of tables, from `merge_options`.
+
+    Raises:
+        HotStoreError: The place of a store cannot be used.
+    """
+    found = {store_settings(options) for options in tables}
+    for settings in found:
+        if settings is not None and settings.path is None:
+            clear_store(settings)

@@ -191,6 +191,6 @@ class ConsumedSource:
             self._columns = {name: [] for name in self._schema.names}
             self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
-    def close(self) -> None:
+    def close(self, *, is_done: bool = False) -> None:  # noqa: ARG002
         """Give back connections and memory."""
         self._consumer.close()

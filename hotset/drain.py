@@ -57,6 +57,7 @@ def drain(
     leader_epoch: Mapping[int, int] = MappingProxyType({}),
     has_headers: bool = False,
     guard: Guard = lambda: None,
+    identity: str | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the visible records of the ranges, each exactly once, as `RAW_SCHEMA` batches.
 
@@ -74,6 +75,7 @@ def drain(
         leader_epoch: Partition to epoch of the leader when the ranges were planned, where known.
         has_headers: Whether they also have headers and timestamp types.
         guard: Called often while waiting, in the caller's thread; what it raises ends the read.
+        identity: The topic's, if it will be read again soon.
 
     Raises:
         OffsetOutOfRangeError: Kafka no longer holds part of a range.
@@ -87,7 +89,14 @@ def drain(
     if not ranges:
         return
     wanted = Wanted(
-        topic, ranges, isolation, limits, leader_epoch, has_keys=has_keys, has_headers=has_headers
+        topic,
+        ranges,
+        isolation,
+        limits,
+        leader_epoch,
+        has_keys=has_keys,
+        has_headers=has_headers,
+        identity=identity,
     )
     is_native = native_available().is_available
     shares = _shares(wanted, _cores() if is_native else 1)
@@ -105,8 +114,11 @@ def _shares(wanted: Wanted, at_most: int) -> list[Wanted]:
     shares: list[list[OffsetRange]] = [[] for _ in range(count)]
     for one in sorted(wanted.ranges, key=lambda r: -r.span):
         min(shares, key=lambda share: sum(r.span for r in share)).append(one)
+    if count == 1:
+        return [wanted]
+    # So much is not read again soon, so no handle is worth keeping.
     limits = replace(wanted.limits, lanes=count)
-    return [replace(wanted, ranges=tuple(share), limits=limits) for share in shares]
+    return [replace(wanted, ranges=tuple(share), limits=limits, identity=None) for share in shares]
 
 
 def _cores() -> int:
@@ -122,11 +134,12 @@ def _read(
     *,
     is_native: bool,
 ) -> Generator[pa.RecordBatch, None, None]:
-    source = _open(client, wanted, is_native=is_native)
+    source, is_done = _open(client, wanted, is_native=is_native), False
     try:
         yield from _Drain(client, source, wanted, deadline, progress).chunks(guard)
+        is_done = True
     finally:
-        source.close()
+        source.close(is_done=is_done)
 
 
 def _open(client: KafkaClient, wanted: Wanted, *, is_native: bool) -> RecordSource:

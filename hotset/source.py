@@ -97,6 +97,7 @@ class Wanted:
         leader_epoch: Partition to epoch of the leader when the ranges were planned, where known.
         has_keys: Whether the batches have keys.
         has_headers: Whether they have headers and timestamp types.
+        identity: The topic's, if it will be read again soon, so that the handle is worth keeping.
     """
 
     topic: str
@@ -106,6 +107,7 @@ class Wanted:
     leader_epoch: Mapping[int, int] = field(default_factory=dict)
     has_keys: bool = False
     has_headers: bool = False
+    identity: str | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -165,5 +167,5 @@ class RecordSource(Protocol):
     def hand_out(self) -> pa.RecordBatch:
         """Return the gathered records, and gather anew."""
 
-    def close(self) -> None:
-        """Give back connections and memory."""
+    def close(self, *, is_done: bool = False) -> None:
+        """Give back connections and memory; if all ranges were read, the handle may be kept."""

@@ -16,6 +16,7 @@ from typing import Final
 from waitress.server import create_server
 
 from federation.config import Config
+from federation.warm import leave_stores
 from sql_gateway.app import create_app, gateway_tables
 from sql_gateway.settings import GatewaySettings
 from sql_gateway.warm import Warmer
@@ -34,8 +35,10 @@ def serve(config: Config, settings: GatewaySettings, announce: Callable[[str], N
     Raises:
         OSError: The address is taken or not ours.
         OptionError: A table's options are malformed.
+        HotStoreError: The place of the hot store cannot be used.
     """
-    warmer = Warmer(gateway_tables(config), settings.warm_every_ms)
+    tables = gateway_tables(config)
+    warmer = Warmer(tables, settings.warm_every_ms)
     server = create_server(
         create_app(config, settings, warmer),
         host=settings.host,
@@ -59,6 +62,8 @@ def serve(config: Config, settings: GatewaySettings, announce: Callable[[str], N
         warmer.stop()
         server.close()
         _await_threads()
+        # Shared memory is the machine's: what only this process has used must not stay occupied.
+        leave_stores(tables.values())
 
 
 def _await_threads() -> None:

@@ -7,7 +7,7 @@ decided in `query`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,14 +15,13 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from coldset.sql_text import quoted
 from federation.engine.ahead import Lookout
 from federation.engine.bounds import bounds_of
 from federation.engine.clock import StatementClock
 from federation.engine.collect import can_collect_at_once, collect_at_once, collect_in_turn, is_row_by_row
-from federation.engine.instance import deletes_of
 from federation.engine.statement import Statement
 from federation.engine.streams import TableStreams
+from federation.engine.views import show, show_hot_only
 from federation.errors import ROOTS, EngineError, ResultTooLargeError, SqlError
 from federation.parts import Part
 from hotset.decode import LETTERS
@@ -69,8 +68,11 @@ class Execution:
         self._clock = clock
         self._is_at_once = may_be_at_once and can_collect_at_once()
 
-    def run(self) -> pa.Table:
+    def run(self, *, reads_all: bool = False) -> pa.Table:
         """Return all rows.
+
+        Args:
+            reads_all: Whether all columns are read, whatever the plan says of them.
 
         Raises:
             SqlError, EngineError, ResultTooLargeError: It failed; nothing is returned.
@@ -78,29 +80,60 @@ class Execution:
             HotsetError, ColdsetError: A table could not be read exactly.
             ResultGrewError: The result may be too large, which is known only when it is made in turn.
         """
+        return self._watched(lambda: self._run(reads_all=reads_all))
+
+    def run_resident(self) -> pa.Table:
+        """Return all rows, without asking the plan which columns and rows are looked at.
+
+        Each table must be hot only, and its columns chosen.
+
+        Raises:
+            SqlError, EngineError, HotsetError: It failed, which says nothing about the statement yet.
+            QueryTimeoutError, QueryCancelledError, ResultTooLargeError: It was stopped.
+        """
+        return self._watched(self._run_resident)
+
+    def _watched(self, run: Callable[[], pa.Table]) -> pa.Table:
         try:
             with self._clock.interrupting(self._cursor.interrupt):
-                # One transaction has one now(), in the plan that is looked at as in the one that runs.
-                self._cursor.begin()
-                lookout = self._look_out()
-                if not self._statement.is_explain:
-                    # Bound first, so that what is wrong with the statement is said of its own text.
-                    _require_shown_exactly(self._cursor.sql(self._statement.sql))
-                self._look_ahead(lookout)
-                for name, streams in self._streams.items():
-                    if not self._statement.is_explain:
-                        streams.load()
-                    self._create_view(name, streams)
-                if self._statement.is_explain:
-                    return self._explain()
-                with self._bound_before(*OF_THE_TEXT):
-                    relation = self._cursor.sql(self._statement.sql)
-                return self._collect(relation)
+                return run()
         except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as exc:
             found = self._translate(exc)
             if found is exc:
                 raise
             raise found from exc
+
+    def _run(self, *, reads_all: bool) -> pa.Table:
+        # One transaction has one now(), in the plan that is looked at as in the one that runs.
+        self._cursor.begin()
+        lookout = self._look_out()
+        if not self._statement.is_explain:
+            # Bound first, so that what is wrong with the statement is said of its own text.
+            self._bound()
+        self._look_ahead(lookout, reads_all=reads_all)
+        for name, streams in self._streams.items():
+            if reads_all:
+                streams.columns = tuple(streams.schema.names)
+            loaded = None if self._statement.is_explain else streams.load()
+            with self._bound_before(duckdb.Error):
+                show(self._cursor, name, streams, loaded)
+        if self._statement.is_explain:
+            return self._explain()
+        with self._bound_before(*OF_THE_TEXT):
+            relation = self._cursor.sql(self._statement.sql)
+        return self._collect(relation)
+
+    def _run_resident(self) -> pa.Table:
+        for name, streams in self._streams.items():
+            hot = streams.load()
+            assert hot is not None
+            show_hot_only(self._cursor, name, streams, hot)
+        return self._collect(self._bound())
+
+    def _bound(self) -> duckdb.DuckDBPyRelation:
+        relation = self._cursor.sql(self._statement.sql)
+        _require_shown_exactly(relation)
+        return relation
 
     def _look_out(self) -> Lookout:
         for name, streams in self._streams.items():
@@ -109,7 +142,7 @@ class Execution:
         shown = {name: each.schema for name, each in self._streams.items() if Part.ROWS in each.parts}
         return Lookout(self._cursor, shown, LETTERS.names)
 
-    def _look_ahead(self, lookout: Lookout) -> None:
+    def _look_ahead(self, lookout: Lookout, *, reads_all: bool) -> None:
         # The plan of this very statement tells what its scans look at.
         plan, found = lookout.look(self._statement.sql)
         self._is_at_once = self._is_at_once and is_row_by_row(plan)
@@ -119,32 +152,8 @@ class Execution:
             streams.columns = outlook.columns or streams.columns[:1]
             if streams.parts == {Part.ROWS}:
                 streams.bounds = bounds_of(outlook.where)
-            is_counted = outlook.is_scanned and not outlook.columns
+            is_counted = outlook.is_scanned and not outlook.columns and not reads_all
             streams.narrow(outlook.where, is_scanned=outlook.is_scanned, is_counted=is_counted)
-
-    def _create_view(self, name: str, streams: TableStreams) -> None:
-        if Part.ROWS not in streams.parts:
-            return
-        cold, hot = f"{name} (cold)", f"{name} (hot)"
-        self._cursor.register(cold, streams.cold())
-        self._cursor.register(hot, streams.hot())
-        parts = [f"SELECT * FROM {quoted(cold)}", f"SELECT * FROM {quoted(hot)}"]
-        if not streams.taken.cut.hot_span:
-            del parts[1]
-        scan = streams.narrowed
-        if scan is not None:
-            scan.require_unchanged()
-            scanned = scan.sql(streams.schema.names, deletes_of(scan))
-            # A view is of something, if only of no rows.
-            is_rest = scan.rest or not (scanned or parts[1:])
-            parts = [*([scanned] if scanned else []), *(parts if is_rest else parts[1:])]
-        if streams.counted is not None:
-            # The stream, if only of no rows, says which types the nulls have.
-            parts[0] += "" if streams.rest else " WHERE false"
-            nothing = ", ".join("NULL" for _ in streams.schema.names)
-            parts.append(f"SELECT {nothing} FROM range({streams.counted})")
-        with self._bound_before(duckdb.Error):
-            self._cursor.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {' UNION ALL '.join(parts)}")
 
     @contextmanager
     def _bound_before(self, *errors: type[duckdb.Error]) -> Iterator[None]:

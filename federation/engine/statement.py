@@ -18,12 +18,16 @@ from typing import Any, Final
 
 import duckdb
 
+from coldset.kept import Kept
 from federation.engine.rewrite import rewrite_tables
+from federation.engine.told import counted_as, names_told
 from federation.errors import SqlError, StatementRefusedError
 
 MAX_SQL_BYTES: Final = 64 * 1024
 MAX_NESTING: Final = 200
 
+_PARSED_BYTES: Final = 4 * 1024 * 1024
+_NODE_BYTES: Final = 1024
 _EXPLAIN: Final = re.compile(r"^\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 
 
@@ -35,11 +39,20 @@ class Statement:
         sql: The statement over the engine's views.
         tables: Names of the registered tables it reads, and of parts of them.
         is_explain: Whether it asks for the plan only.
+        names: All names in it, folded, or None if it may look at columns that it does not name.
+        counted_as: What its column is called if all it asks is how many rows one table has; else None.
     """
 
     sql: str
     tables: tuple[str, ...]
     is_explain: bool
+    names: frozenset[str] | None = None
+    counted_as: str | None = None
+
+
+_parsed: Final[Kept[tuple[str, frozenset[str]], Statement]] = Kept(
+    _PARSED_BYTES, lambda found: _NODE_BYTES + 4 * len(found.sql)
+)
 
 
 def parse_statement(sql: str, tables: Collection[str]) -> Statement:
@@ -55,6 +68,16 @@ def parse_statement(sql: str, tables: Collection[str]) -> Statement:
             uses a function that reaches outside of its rows.
     """
     _require_small(sql)
+    # What a text means depends on nothing but itself and the names of tables.
+    key = (sql, frozenset(tables))
+    found = _parsed.get(key)
+    if found is None:
+        found = _parse(sql, tables)
+        _parsed.put(key, found)
+    return found
+
+
+def _parse(sql: str, tables: Collection[str]) -> Statement:
     kind = _only_statement_type(sql)
     is_explain = kind == duckdb.StatementType.EXPLAIN
     if is_explain:
@@ -71,11 +94,13 @@ def parse_statement(sql: str, tables: Collection[str]) -> Statement:
     if tree.get("error"):
         raise SqlError(f"the statement cannot be parsed: {tree.get('error_message')}")
     try:
+        counted = counted_as(tree)
         found = rewrite_tables(tree, tables)
+        names = names_told(tree)
         rewritten = _call("SELECT to_json(json_deserialize_sql(?::JSON))", json.dumps(tree))
     except RecursionError as exc:
         raise StatementRefusedError("the statement is nested too deeply; simplify it") from exc
-    return Statement(str(rewritten), tuple(sorted(found)), is_explain)
+    return Statement(str(rewritten), tuple(sorted(found)), is_explain, names, counted)
 
 
 def _require_small(sql: str) -> None:

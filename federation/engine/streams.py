@@ -8,6 +8,8 @@ Errors raised while DuckDB pulls are kept, because DuckDB passes on their text o
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,15 +18,18 @@ from typing import Any
 import pyarrow as pa
 
 from coldset import ColdFile, ParquetScan, Predicate, narrow_scan
+from federation.engine.resident import read_resident_rows, recall
+from federation.errors import FederationError
 from federation.meter import ColdMeter, HotMeter
 from federation.parts import Part
 from federation.plan import answer_schema, match_files, plan_cold_splits, plan_hot
 from federation.read import Guard, read_split, widen
 from federation.receipt import TableReceipt, build_receipt
+from federation.splits import HotSplit
 from federation.take import TakenCut
 from federation.within import Bounds
 from hotset.decode import LETTERS
-from hotset.store import alike
+from hotset.errors import HotsetError
 
 
 class TableStreams:
@@ -62,6 +67,7 @@ class TableStreams:
         self.rest: tuple[ColdFile, ...] | None = None
         self._where: Predicate | None = None
         self._stages_ms = {"cold": 0.0, "hot": 0.0}
+        self._planned: tuple[Any, tuple[HotSplit, ...]] | None = None
 
     def cold(self) -> Stream:
         """Return the cold half as something DuckDB can scan any number of times."""
@@ -71,18 +77,39 @@ class TableStreams:
         """Return the hot half as something DuckDB can scan any number of times."""
         return Stream(self._hot_schema(), self._hot_batches)
 
-    def load(self) -> bool:
-        """Read what is resident before the statement runs; return whether `hot` has another form now.
+    def load(self) -> pa.Table | None:
+        """Return the hot rows if they are resident, read before the statement runs, with `columns` only.
 
         Kept strings may have a dictionary, which makes them much cheaper to look through, and only who has
-        read them knows which do.
+        read them knows which do. Without a store they are read while the statement runs.
 
         Raises:
             HotsetError: The hot half could not be read.
         """
-        if self.taken.definition.store is None or Part.ROWS not in self.parts:
+        is_resident = self.taken.definition.store is not None and Part.ROWS in self.parts
+        return self._hot_rows() if is_resident and self.taken.cut.hot_span else None
+
+    def recall(self, names: frozenset[str] | None) -> bool:
+        """Choose the columns of these names, folded; return whether the rows are kept, but for new ones.
+
+        Args:
+            names: All that the statement names; None for all columns.
+
+        Raises:
+            Nothing of its own: what cannot be read is told of where it is read.
+        """
+        is_resident = self.taken.definition.store is not None and self.parts == {Part.ROWS}
+        is_hot_only = self.taken.pinned.snapshot is None and self.taken.cut.hot_span
+        if not is_resident or not is_hot_only:
             return False
-        return any(pa.types.is_dictionary(field.type) for field in self._hot_rows().schema)
+        all_columns = self.columns
+        if names is not None:
+            self.columns = tuple(n for n in all_columns if n.lower() in names) or all_columns[:1]
+        with contextlib.suppress(FederationError, HotsetError):
+            if all(recall(split) is not None for split in self._splits()):
+                return True
+        self.columns = all_columns
+        return False
 
     def letters(self) -> Stream:
         """Return the dead letters of the hot half in the same way."""
@@ -129,13 +156,19 @@ class TableStreams:
         """
         return TableStreams(self.taken, self._guard, self.parts)
 
-    def receipt(self) -> TableReceipt:
-        """Return the receipt of what was read.
+    @property
+    def read_ms(self) -> float:
+        """Milliseconds that both halves took so far."""
+        return sum(self._stages_ms.values())
+
+    def receipt(self, engine_ms: float) -> TableReceipt:
+        """Return the receipt of what was read for a statement on which the engine spent so long.
 
         Raises:
             Nothing of its own.
         """
-        return build_receipt(self.taken, self._meter, self._cold_meter, stages_ms=self._stages_ms)
+        stages_ms = {**self._stages_ms, "engine": engine_ms}
+        return build_receipt(self.taken, self._meter, self._cold_meter, stages_ms=stages_ms)
 
     def _cold_batches(self) -> Iterator[pa.RecordBatch]:
         rows = 0
@@ -166,17 +199,25 @@ class TableStreams:
 
     def _read_hot(self) -> pa.Table:
         began_s = time.monotonic()
-        wanted = answer_schema(self.taken, self.columns)
-        batches: list[pa.RecordBatch] = []
-        for split in plan_hot(self.taken, wanted, spread=False, bounds=self.bounds):
-            batches.extend(read_split(split, self._meter, guard=self._guard, may_be_encoded=True))
-        columns = [alike([batch.column(at) for batch in batches]) for at in range(len(wanted))]
-        arrays = [
-            pa.chunked_array(parts, parts[0].type if parts else field.type)
-            for field, parts in zip(wanted, columns, strict=True)
-        ]
+        splits = self._splits()
+        if splits and splits[0].store is not None:
+            [split] = splits
+            is_whole = self.bounds.keys().isdisjoint(split.kafka_columns)
+            rows = read_resident_rows(split, self._meter, self._guard, is_kept=is_whole)
+        else:
+            read = (read_split(split, self._meter, guard=self._guard) for split in splits)
+            wanted = answer_schema(self.taken, self.columns)
+            found = pa.Table.from_batches(itertools.chain.from_iterable(read), wanted)
+            rows = pa.Table.from_arrays(found.columns, names=found.schema.names)
         self._stages_ms["hot"] = (time.monotonic() - began_s) * 1000
-        return pa.Table.from_arrays(arrays, names=wanted.names)
+        return rows
+
+    def _splits(self) -> tuple[HotSplit, ...]:
+        key = (self.columns, self.bounds)
+        if self._planned is None or self._planned[0] != key:
+            wanted = answer_schema(self.taken, self.columns)
+            self._planned = key, plan_hot(self.taken, wanted, spread=False, bounds=self.bounds)
+        return self._planned[1]
 
     def _hot_schema(self) -> pa.Schema:
         if self._hot is None:

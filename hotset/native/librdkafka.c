@@ -30,6 +30,7 @@ static const symbol SYMBOLS[] = {
     SYMBOL(assign, "assign"),
     SYMBOL(position, "position"),
     SYMBOL(pause_partitions, "pause_partitions"),
+    SYMBOL(resume_partitions, "resume_partitions"),
     SYMBOL(queue_get_consumer, "queue_get_consumer"),
     SYMBOL(queue_destroy, "queue_destroy"),
     SYMBOL(consume_batch_queue, "consume_batch_queue"),

@@ -64,6 +64,7 @@ typedef struct {
     int (*assign)(void *handle, const kafka_places *places);
     int (*position)(void *handle, kafka_places *places);
     int (*pause_partitions)(void *handle, kafka_places *places);
+    int (*resume_partitions)(void *handle, kafka_places *places);
     void *(*queue_get_consumer)(void *handle);
     void (*queue_destroy)(void *queue);
     ssize_t (*consume_batch_queue)(void *queue, int timeout_ms, kafka_message **messages, size_t size);

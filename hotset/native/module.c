@@ -196,7 +196,7 @@ static PyObject *method_assign(PyObject *object, PyObject *args)
     reader_range *ranges = NULL;
     int error = 0;
     if (self->core.ranges != NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "a reader is assigned once");
+        PyErr_SetString(PyExc_RuntimeError, "the reader is assigned");
     } else if ((ranges = read_ranges(given, count)) != NULL) {
         Py_BEGIN_ALLOW_THREADS
         error = reader_assign(&self->core, topic, ranges, count);
@@ -204,6 +204,20 @@ static PyObject *method_assign(PyObject *object, PyObject *args)
     }
     self->is_busy = 0;
     return ranges == NULL ? NULL : PyLong_FromLong(error);
+}
+
+static PyObject *method_unassign(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    Reader *self = (Reader *)object;
+    int error;
+    if (enter(self) != 0) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    error = reader_unassign(&self->core);
+    Py_END_ALLOW_THREADS
+    self->is_busy = 0;
+    return PyLong_FromLong(error);
 }
 
 static PyObject *method_take(PyObject *object, PyObject *args)
@@ -382,6 +396,7 @@ static void reader_free(PyObject *object)
 
 static PyMethodDef reader_methods[] = {
     {"assign", method_assign, METH_VARARGS, "Begin to fetch; return 0 or librdkafka's error code."},
+    {"unassign", method_unassign, METH_NOARGS, "Fetch nothing, and be assigned again; 0 or an error code."},
     {"take", method_take, METH_VARARGS, "Take what arrives into the columns; return the outcome."},
     {"next_offsets", method_next_offsets, METH_NOARGS, "Where each range stands by its records."},
     {"positions", method_positions, METH_NOARGS, "Where each range stands by the handle's position."},

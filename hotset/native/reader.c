@@ -373,7 +373,8 @@ static void destroy_in_time(const librdkafka *library, void *handle)
     }
 }
 
-void reader_close(reader *self)
+/* Forget what was assigned, and what came of it. */
+static void drop_assignment(reader *self)
 {
     while (self->from < self->to) {
         self->library->message_destroy(self->messages[self->from++]);
@@ -382,6 +383,27 @@ void reader_close(reader *self)
         self->library->places_destroy(self->places);
         self->places = NULL;
     }
+    free(self->ranges);
+    self->ranges = NULL;
+    self->range_count = self->last_range = 0;
+}
+
+int reader_unassign(reader *self)
+{
+    /* A partition stays paused beyond its assignment. */
+    int error = self->places != NULL ? self->library->resume_partitions(self->handle, self->places) : 0;
+    if (error == 0) {
+        error = self->library->assign(self->handle, NULL);
+    }
+    drop_assignment(self);
+    free_columns(&self->columns);
+    memset(&self->columns, 0, sizeof self->columns);
+    return error;
+}
+
+void reader_close(reader *self)
+{
+    drop_assignment(self);
     if (self->queue != NULL) {
         self->library->queue_destroy(self->queue);
         self->queue = NULL;
@@ -390,8 +412,5 @@ void reader_close(reader *self)
         destroy_in_time(self->library, self->handle);
         self->handle = NULL;
     }
-    free(self->ranges);
-    self->ranges = NULL;
-    self->range_count = 0;
     free_columns(&self->columns);
 }

@@ -88,6 +88,10 @@ int reader_open(reader *self, const librdkafka *library, const reader_setting *s
 /* Begin to fetch; takes the ranges over, which are in the order of partitions. 0 or librdkafka's error. */
 int reader_assign(reader *self, const char *topic, reader_range *ranges, size_t count);
 
+/* Fetch nothing any more, so that the handle can be assigned again; what was gathered is gone. 0 or
+ * librdkafka's error, after which the handle is good for nothing but to be closed. */
+int reader_unassign(reader *self);
+
 /* Take what arrives within so many milliseconds, up to so many rows and bytes in the columns. */
 reader_outcome reader_take(reader *self, size_t at_most_rows, size_t at_most_bytes, int wait_ms);
 

@@ -7,6 +7,7 @@ means.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 
 import pyarrow as pa
@@ -15,8 +16,11 @@ from confluent_kafka import KafkaError
 from hotset.client import KafkaClient
 from hotset.errors import KafkaConfigError
 from hotset.native import _reader
+from hotset.native.parked import PARKED
 from hotset.source import HEADERS_TYPE, Arrived, Event, Wanted
 from hotset.translate import translate, unreadable_header
+
+_AHEAD = "queued.min.messages"
 
 
 class NativeSource:
@@ -25,11 +29,11 @@ class NativeSource:
     def __init__(self, client: KafkaClient, wanted: Wanted) -> None:
         self._wanted = wanted
         self._note: Callable[[KafkaError], None] = client.note
-        settings = client.reader_settings(wanted.isolation, wanted.limits, wanted.ranges)
-        try:
-            self._reader = _reader.Reader(settings, has_keys=wanted.has_keys, has_headers=wanted.has_headers)
-        except ValueError as exc:
-            raise KafkaConfigError(f"the Kafka client refused its configuration: {exc}") from exc
+        settings = settings_of(client, wanted)
+        told = (tuple(sorted(settings.items())), wanted.has_keys, wanted.has_headers)
+        self._key = None if wanted.identity is None else (os.getpid(), wanted.identity, *told)
+        parked = None if self._key is None else PARKED.take(self._key)
+        self._reader = _open(settings, wanted) if parked is None else parked
         epochs = wanted.leader_epoch
         ranges = sorted((r.partition, r.start, r.end, epochs.get(r.partition, -1)) for r in wanted.ranges)
         if code := self._reader.assign(wanted.topic, ranges):
@@ -120,9 +124,34 @@ class NativeSource:
                     where = (batch.column(name)[row].as_py() for name in ("partition", "offset"))
                     raise unreadable_header(self._wanted.topic, *where) from exc
 
-    def close(self) -> None:
-        """Give back connections and memory."""
-        self._reader.close()
+    def close(self, *, is_done: bool = False) -> None:
+        """Give back connections and memory; if all ranges were read, the handle may be kept."""
+        if is_done and self._key is not None:
+            PARKED.park(self._key, self._reader)
+        else:
+            self._reader.close()
+
+
+def settings_of(client: KafkaClient, wanted: Wanted) -> dict[str, str]:
+    """Return the properties of a reader; alike for ranges of about one size, if it may serve again.
+
+    Raises:
+        Nothing of its own.
+    """
+    settings = client.reader_settings(wanted.isolation, wanted.limits, wanted.ranges)
+    if wanted.identity is not None:
+        ahead = 1
+        while ahead < int(settings[_AHEAD]):
+            ahead *= 4
+        settings[_AHEAD] = str(min(ahead, wanted.limits.ahead_rows))
+    return settings
+
+
+def _open(settings: dict[str, str], wanted: Wanted) -> _reader.Reader:
+    try:
+        return _reader.Reader(settings, has_keys=wanted.has_keys, has_headers=wanted.has_headers)
+    except ValueError as exc:
+        raise KafkaConfigError(f"the Kafka client refused its configuration: {exc}") from exc
 
 
 def _fixed(

@@ -23,18 +23,19 @@ takes its cut as ever, and reads from Kafka only what the store lacks of it.
 - **Memory.** Bytes are reserved under one lock before they are written. At the limit, the files that were not
   used for longest go: the bytes of records first, since rows that are decoded need them no more. What a
   statement uses is not evicted for it; if there is no room, its rows pass through.
-- **Keeping.** Small neighbours are joined, what lies before the cut's start and other incarnations of the
-  topic are dropped, by a thread that lives while there is something to do.
+- **Keeping.** Small neighbours are joined, what lies before the cut's start, other incarnations of the
+  topic and what nobody has used for hours are dropped, by a thread that lives while there is something to do.
+- **Presence.** Each process that uses a store has a lock on one file of it, so that the last one can tell.
 
 This package must not know tables, cuts or engines.
 """
 
 from hotset.store.columns import WantedColumns
-from hotset.store.encoded import alike
+from hotset.store.encoded import alike, join
 from hotset.store.fetch import TopicSource
 from hotset.store.held import Piece
 from hotset.store.read import ReadMeter, read_resident
-from hotset.store.stock import HotStore, StoreSettings, open_store
+from hotset.store.stock import HotStore, StoreSettings, clear_store, open_store
 
 __all__ = [
     "HotStore",
@@ -44,6 +45,8 @@ __all__ = [
     "TopicSource",
     "WantedColumns",
     "alike",
+    "clear_store",
+    "join",
     "open_store",
     "read_resident",
 ]

@@ -68,6 +68,10 @@ class WantedColumns:
         fields = [field for field, _ in left if field is not None]
         return WantedColumns(pa.schema(fields), tuple(name for _, name in left))
 
+    def are_in(self, columns: Mapping[str, Column]) -> bool:
+        """Whether all of it is among these columns."""
+        return all(name in columns for name in self.names)
+
     def are_clean(self, columns: Mapping[str, Column]) -> bool:
         """Whether these columns leave no doubt that every record is a row."""
         found = [columns[name] for name in self.names]

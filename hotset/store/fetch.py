@@ -29,6 +29,7 @@ _HELD_BACK_BYTES: Final = 4 * CHUNK_BYTES
 class TopicSource:
     """A topic and how its records are read.
 
+    `starts` has the offset of each partition below which whoever reads this topic asks for nothing.
     `epochs` has the epoch of each partition's leader when the ranges were planned, where it is known.
     `times_ms` are the first and the last timestamp of records that are asked for, if there are such: kept
     chunks of other times are not looked at. `saw` is shown each batch that Kafka gave. Values are read
@@ -39,6 +40,7 @@ class TopicSource:
     topic: str
     topic_id: str
     isolation: Isolation
+    starts: Mapping[int, int]
     epochs: Mapping[int, int]
     limits: DrainLimits
     has_keys: bool
@@ -123,6 +125,7 @@ def fetch_parts(
         leader_epoch=source.epochs,
         has_headers=source.has_headers,
         guard=source.guard,
+        identity=source.topic_id,
     )
     began_s = time.monotonic()
     for batch in batches:

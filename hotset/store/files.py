@@ -68,8 +68,7 @@ def write_file(
             written = 0
             while written < len(content):
                 written += os.pwrite(file, content[written:], written)
-            make_folder(path.parent)
-            making.rename(path)
+            _rename(making, path)
         except OSError:
             making.unlink(missing_ok=True)
             raise
@@ -78,6 +77,14 @@ def write_file(
     except OSError:
         return False
     return True
+
+
+def _rename(made: Path, path: Path) -> None:
+    try:
+        made.rename(path)
+    except FileNotFoundError:
+        make_folder(path.parent)
+        made.rename(path)
 
 
 class Maps:

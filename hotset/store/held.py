@@ -72,9 +72,9 @@ class Held:
         first = bisect.bisect_left(offsets, start, key=_number) if start else 0
         rows = bisect.bisect_left(offsets, end, key=_number) - first
         raw = self._raw(first, rows)
-        lacking = wanted.lacking(self.columns)
-        if not lacking.names:
+        if wanted.are_in(self.columns):
             return Piece(raw, wanted.combine(self.columns, first, rows))
+        lacking = wanted.lacking(self.columns)
         here = {name: column.part(first, rows) for name, column in self.columns.items()}
         return Piece(raw, wanted.combine({**here, **decode_columns(decode, raw, lacking)}, 0, rows))
 
@@ -84,8 +84,9 @@ class Held:
         Raises:
             HotsetError: What decoding needs could not be had.
         """
-        lacking = wanted.lacking(self.columns)
-        return decode_columns(decode, self._raw(0, self.base.num_rows), lacking) if lacking.names else {}
+        if wanted.are_in(self.columns):
+            return {}
+        return decode_columns(decode, self._raw(0, self.base.num_rows), wanted.lacking(self.columns))
 
     def _raw(self, first: int, rows: int) -> pa.RecordBatch:
         base = self.base.slice(first, rows)
@@ -129,8 +130,7 @@ def open_chunk(
             maps.get(chunk.path(kind))
             columns.update(unpack_columns(mapped.batch, mapped.notes))
     held = Held(partition, base.batch, base.notes[_TOMBSTONES], None, columns)
-    is_whole = not wanted.lacking(columns).names
-    if is_whole and not extras and not held.tombstones and wanted.are_clean(columns):
+    if wanted.are_in(columns) and not extras and not held.tombstones and wanted.are_clean(columns):
         return held
     raw = maps.get(chunk.path(RAW)) if chunk.has_raw else None
     if raw is None or not set(extras) <= set(raw.batch.schema.names):

@@ -26,7 +26,7 @@ from hotset.store.encoded import join
 from hotset.store.files import Maps
 from hotset.store.held import Held, open_all, remove_chunk, store_chunk
 from hotset.store.locks import try_lock_file
-from hotset.store.names import BASE, RAW, LogName, new_chunk, parse_file
+from hotset.store.names import BASE, LOGS, RAW, LogName, new_chunk, parse_file
 from hotset.store.space import Space
 
 # A chunk of so many records or bytes is large enough for ever.
@@ -38,7 +38,12 @@ _MANY: Final = 16
 # What lies before the start of a cut goes when nobody has used it for so long: tables with other
 # boundaries may be filled from the same topic.
 UNUSED_S: Final = 60.0
+# What nobody has used for so long, of whatever log, goes; it is looked for at the first chore of a process,
+# and then so often.
+EXPIRED_S: Final = 6 * 3600.0
+_EXPIRY_S: Final = 600.0
 _LOCK: Final = "keeping"
+_AFTER_S: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,7 @@ class Keeper:
         self._lock = threading.Condition()
         self._is_running = False
         self._starts: dict[Path, int] = {}
+        self._expired_s = -_EXPIRY_S
 
     def note(self, chore: Chore, *, is_new: bool) -> None:
         """Take note of a partition that was read; nothing is done if nothing is new about it.
@@ -90,6 +96,8 @@ class Keeper:
 
     def _run(self) -> None:
         while True:
+            # Whoever gave the chore is still in a statement.
+            time.sleep(_AFTER_S)
             with self._lock:
                 if not self._pending:
                     self._is_running = False
@@ -103,6 +111,9 @@ class Keeper:
     def _do(self, chore: Chore) -> None:
         drop_other_incarnations(chore)
         self._space.remove_abandoned()
+        if time.monotonic() - self._expired_s > _EXPIRY_S:
+            self._expired_s = time.monotonic()
+            drop_expired(self._space.root)
         with try_lock_file(chore.folder / _LOCK) as is_ours:
             if not is_ours:
                 return
@@ -189,18 +200,39 @@ def useless_chunks(chunks: Sequence[Chunk], start: int) -> list[Chunk]:
         Nothing of its own.
     """
     found: list[Chunk] = []
-    for chunk in chunks:
+    worths = [_worth(chunk) for chunk in chunks]
+    for chunk, worth in zip(chunks, worths, strict=True):
         mine = chunk.name
         is_said_again = any(
             (other.name.start <= mine.start and mine.end <= other.name.end)
             and other.name.epoch >= mine.epoch
             and (other.has_raw or not chunk.has_raw)
-            and _worth(other) > _worth(chunk)
-            for other in chunks
+            and other_worth > worth
+            for other, other_worth in zip(chunks, worths, strict=True)
         )
         if is_said_again or (mine.end <= start and _unused_s(chunk) > UNUSED_S):
             found.append(chunk)
     return found
+
+
+def drop_expired(root: Path, after_s: float = EXPIRED_S) -> None:
+    """Remove chunks that nobody has used for so long, of any log, and the folders of logs that have none.
+
+    Raises:
+        Nothing of its own.
+    """
+    for log in (root / LOGS).glob("*"):
+        is_empty = True
+        for folder in log.glob("*"):
+            with contextlib.suppress(OSError), try_lock_file(folder / _LOCK) as is_ours:
+                for chunk in find_chunks(folder) if is_ours else ():
+                    if _unused_s(chunk) > after_s:
+                        remove_chunk(chunk)
+                is_empty &= is_ours and not find_chunks(folder)
+        with contextlib.suppress(OSError):
+            # Somebody may have made it just now.
+            if is_empty and time.time() - log.stat().st_mtime > after_s:
+                shutil.rmtree(log, ignore_errors=True)
 
 
 def drop_other_incarnations(chore: Chore) -> None:

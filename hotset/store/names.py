@@ -23,6 +23,9 @@ from hotset.store.place import boot_id, build_id
 # Part of every log's name; to be raised when the form of the files changes.
 _VERSION: Final = "2"
 
+# The folder of all logs.
+LOGS: Final = "logs"
+
 BASE: Final = "base"
 RAW: Final = "raw"
 COLUMNS: Final = "columns"

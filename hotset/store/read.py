@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import pyarrow as pa
 
@@ -27,6 +28,8 @@ from hotset.store.shelf import Found, Shelf
 from hotset.store.stock import HotStore
 from hotset.store.times import may_be_within
 
+_LITTLE_ROWS: Final = 4096
+
 
 @dataclass(slots=True)
 class ReadMeter:
@@ -37,6 +40,7 @@ class ReadMeter:
         records_fetched: Records that were read from Kafka.
         fetch_ms, decode_ms: Milliseconds of waiting for Kafka, which is read meanwhile, and of decoding.
         store_ms: Milliseconds of finding, waiting for and writing chunks.
+        is_stored: Whether all that was read last is in the store now.
     """
 
     records_resident: int = 0
@@ -44,6 +48,7 @@ class ReadMeter:
     fetch_ms: float = 0.0
     decode_ms: float = 0.0
     store_ms: float = 0.0
+    is_stored: bool = False
 
     @property
     def stages_ms(self) -> dict[str, float]:
@@ -101,6 +106,7 @@ class _Reading:
         self._decode = decode
         self._meter = meter
         self._own: set[ChunkName] = set()
+        self._is_stored = True
 
     def pieces(self) -> Iterator[Piece]:
         self._store.maps.forget_removed()
@@ -116,8 +122,11 @@ class _Reading:
                     self._meter.records_resident += piece.raw.num_rows
                 yield piece
         for shelf in self._shelves:
-            chore = Chore(self._log, shelf.folder, shelf.wanted.partition, shelf.wanted.start)
+            partition = shelf.wanted.partition
+            start = self._source.starts.get(partition, shelf.wanted.start)
+            chore = Chore(self._log, shelf.folder, partition, start)
             self._store.keeper.note(chore, is_new=shelf.is_new)
+        self._meter.is_stored = self._is_stored
 
     def _look(self, shelves: Sequence[Shelf]) -> None:
         times_ms = self._source.times_ms
@@ -172,6 +181,7 @@ class _Reading:
                         locks.enter_context(wait)
                 self._look([shelf for shelf in self._shelves if shelf.undone(self._wanted)])
                 has_room = self._complete_columns()
+                self._is_stored &= has_room
             source = self._richer_source()
             while any(shelf.gaps for shelf in self._shelves):
                 ranges = [shelf.gaps.pop(0) for shelf in self._shelves if shelf.gaps]
@@ -181,6 +191,7 @@ class _Reading:
                         with _Clock(self._meter):
                             has_room = has_room and self._keep(part, held)
                         if not has_room:
+                            self._is_stored = False
                             # Others need not wait for rows that will not be there.
                             locks.close()
                             yield self._piece(held, part.range.start, part.range.end)
@@ -225,8 +236,9 @@ class _Reading:
         for old in shelf.useless:
             if part.range.start <= old.name.start and old.name.end <= part.range.end:
                 remove_chunk(old)
-        # From here on the file is the only copy.
-        mapped = self._open(chunk, shelf) or held
+        # From here on the file is the only copy, but for what is too little to be worth a look.
+        is_little = held.base.num_rows < _LITTLE_ROWS
+        mapped = held if is_little else self._open(chunk, shelf) or held
         shelf.found.append(Found(Segment(chunk, part.range.start, part.range.end), mapped))
         return True
 
@@ -253,7 +265,7 @@ class _Reading:
 
     def _piece(self, held: Held, start: int, end: int) -> Piece:
         began_s = time.monotonic()
-        is_decoded = not self._wanted.lacking(held.columns).names
+        is_decoded = self._wanted.are_in(held.columns)
         piece = held.piece(start, end, self._wanted, self._decode)
         if is_decoded:
             self._meter.store_ms += (time.monotonic() - began_s) * 1000

@@ -35,7 +35,7 @@ class Shelf:
 
     def lacking(self, wanted: WantedColumns) -> list[Found]:
         """Return what has not all columns that are wanted."""
-        return [each for each in self.found if wanted.lacking(each.held.columns).names]
+        return [each for each in self.found if not wanted.are_in(each.held.columns)]
 
     def undone(self, wanted: WantedColumns) -> OffsetRange | None:
         """Return the offsets that something has to be done for, or None."""

@@ -52,7 +52,6 @@ class Space:
         Raises:
             OSError: The folder is gone, or full.
         """
-        make_folder(self.root / MAKING)
         limit = self._limit()
         if size_bytes > limit:
             return None
@@ -63,8 +62,7 @@ class Space:
             if used + size_bytes > limit:
                 os.pwrite(counter, b"%32d" % used, 0)
                 return None
-            path = self.root / MAKING / secrets.token_hex(8)
-            file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            path, file = self._make()
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 os.truncate(file, size_bytes)
@@ -73,6 +71,15 @@ class Space:
                 os.close(file)
                 raise
             return path, file
+
+    def _make(self) -> tuple[Path, int]:
+        path = self.root / MAKING / secrets.token_hex(8)
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC
+        try:
+            return path, os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            make_folder(path.parent)
+            return path, os.open(path, flags, 0o600)
 
     def used_bytes(self) -> int:
         """Return the sizes of all files together, as they are now.

@@ -15,11 +15,12 @@ from typing import Final
 from hotset.store.fetch import TopicSource
 from hotset.store.files import Maps
 from hotset.store.keeping import Keeper
-from hotset.store.names import LogName
+from hotset.store.names import LOGS, LogName
 from hotset.store.place import find_root
+from hotset.store.presence import be_present, remove_if_alone
 from hotset.store.space import Space
 
-_LOGS: Final = "logs"
+_SETTLE_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class HotStore:
 
     def folder(self, log: LogName, partition: int) -> Path:
         """Return where chunks of a partition are."""
-        return self.space.root / _LOGS / str(log) / str(partition)
+        return self.space.root / LOGS / str(log) / str(partition)
 
     def log(self, source: TopicSource) -> LogName:
         """Return what the log of a source is called in the store.
@@ -68,11 +69,22 @@ def open_store(settings: StoreSettings) -> HotStore | None:
     return _open(os.getpid(), settings)
 
 
+def clear_store(settings: StoreSettings) -> bool:
+    """Remove what a store holds unless another process uses it; return whether that was so.
+
+    Raises:
+        HotStoreError: The folder that the settings name cannot be used.
+    """
+    store = open_store(settings)
+    return store is not None and store.keeper.settle(_SETTLE_S) and remove_if_alone(store.space.root)
+
+
 @functools.lru_cache(maxsize=16)
 def _open(pid: int, settings: StoreSettings) -> HotStore | None:
     root = find_root(settings.path)
     if root is None:
         return None
+    be_present(root)
     space = Space(root, settings.limit_bytes)
     maps = _maps(pid, space.root)
     return HotStore(space, maps, Keeper(space, maps))

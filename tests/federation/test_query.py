@@ -82,7 +82,11 @@ def test_a_receipt_counts_each_half_once_however_often_it_is_scanned(half: Lake)
     [receipt] = answer.receipts
     assert (receipt.rows_cold, receipt.rows_hot) == (6, 4)
     assert receipt.newest_record_ms is not None
-    assert set(receipt.stages_ms) == {"plan", "cold", "hot", "fetch", "decode", "store"}
+    told = {"plan", "offsets", "cold", "hot", "engine", "fetch", "decode", "store"}
+    assert set(receipt.stages_ms) == told
+    parts_ms = sum(receipt.stages_ms[stage] for stage in ("cold", "hot", "engine"))
+    assert parts_ms == pytest.approx(answer.stages_ms["execute"])
+    assert receipt.stages_ms["offsets"] < receipt.stages_ms["plan"] <= answer.stages_ms["plan"]
 
 
 @pytest.mark.kafka

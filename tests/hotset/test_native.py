@@ -78,11 +78,16 @@ def test_ranges_that_are_none_are_an_error(
     assert reader.assign("t", [RANGE]) == 0
 
 
-def test_a_reader_is_assigned_once(reader: _reader.Reader) -> None:
+def test_a_reader_is_assigned_again_only_after_it_was_unassigned(reader: _reader.Reader) -> None:
+    assert reader.unassign() == 0
     assert reader.assign("t", [RANGE]) == 0
-
-    with pytest.raises(RuntimeError, match="once"):
+    with pytest.raises(RuntimeError, match="is assigned"):
         reader.assign("t", [RANGE])
+
+    assert reader.unassign() == 0
+    assert reader.next_offsets() == reader.positions() == []
+    assert reader.assign("u", [(3, 5, 9, -1)]) == 0
+    assert reader.next_offsets() == [(3, 5)]
 
 
 @pytest.mark.parametrize("limits", [(0, 1, 1), (1, 0, 1), (1, 2**31, 1), (1, 1, -1)])
@@ -116,7 +121,8 @@ def test_a_closed_reader_says_so(reader: _reader.Reader) -> None:
     reader.close()
     reader.close()
 
-    for call in (lambda: reader.take(1, 1, 1), reader.positions, reader.hand_out, lambda: reader.leave(0)):
+    calls = (lambda: reader.take(1, 1, 1), reader.positions, reader.hand_out, reader.unassign)
+    for call in (*calls, lambda: reader.leave(0)):
         with pytest.raises(RuntimeError, match="closed"):
             call()
     assert reader.next_offsets() == []

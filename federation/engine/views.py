@@ -1,0 +1,113 @@
+"""What the engine sees of a table: a view over its halves, under the table's name.
+
+A column that was not read must not be looked at. Where hot rows are a table, the view has in its place an
+expression that fails when it is evaluated, so that a wrong guess about columns ends in an error, which is
+known here, and never in nulls. The file runs no statement of a user's and must not know what is read.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+
+from coldset.kept import Kept
+from coldset.sql_text import quoted
+from federation.engine.instance import deletes_of
+from federation.engine.streams import TableStreams
+from federation.parts import Part
+
+_NOT_READ: Final = "a column was looked at that was not read"
+_SCHEMAS: Final = 256
+
+_types: Final[Kept[pa.Schema, dict[str, str]]] = Kept(_SCHEMAS)
+
+
+def show(
+    cursor: duckdb.DuckDBPyConnection, name: str, streams: TableStreams, loaded: pa.Table | None
+) -> None:
+    """Let a table be its halves, in place of what was shown under its name.
+
+    Args:
+        cursor: Where the statement will run.
+        name: The table's.
+        streams: The halves.
+        loaded: The hot rows; None if they are to be read when the statement runs.
+
+    Raises:
+        duckdb.Error: The engine refused (a mistake of ours).
+    """
+    if Part.ROWS not in streams.parts:
+        return
+    cursor.register(_cold(name), streams.cold())
+    parts = [f"SELECT * FROM {quoted(_cold(name))}"]
+    if streams.taken.cut.hot_span:
+        cursor.register(_hot(name), streams.hot() if loaded is None else loaded)
+        columns = "*" if loaded is None else _columns(cursor, streams, loaded)
+        parts.append(f"SELECT {columns} FROM {quoted(_hot(name))}")
+    scan = streams.narrowed
+    if scan is not None:
+        scan.require_unchanged()
+        scanned = scan.sql(streams.schema.names, deletes_of(scan))
+        # A view is of something, if only of no rows.
+        is_rest = scan.rest or not (scanned or parts[1:])
+        parts = [*([scanned] if scanned else []), *(parts if is_rest else parts[1:])]
+    if streams.counted is not None:
+        # The stream, if only of no rows, says which types the nulls have.
+        parts[0] += "" if streams.rest else " WHERE false"
+        nothing = ", ".join("NULL" for _ in streams.schema.names)
+        parts.append(f"SELECT {nothing} FROM range({streams.counted})")
+    cursor.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {' UNION ALL '.join(parts)}")
+
+
+def show_hot_only(cursor: duckdb.DuckDBPyConnection, name: str, streams: TableStreams, hot: pa.Table) -> None:
+    """Let a table be nothing but hot rows that were read.
+
+    Raises:
+        duckdb.Error: The engine refused (a mistake of ours).
+    """
+    if hot.schema.names == streams.schema.names:
+        cursor.register(name, hot)
+        return
+    cursor.register(_hot(name), hot)
+    columns = _columns(cursor, streams, hot)
+    cursor.execute(f"CREATE TEMP VIEW {quoted(name)} AS SELECT {columns} FROM {quoted(_hot(name))}")
+
+
+def is_not_read(error: BaseException | None) -> bool:
+    """Return whether an error of the engine is that a statement looked at a column that was not read.
+
+    Raises:
+        Nothing of its own.
+    """
+    return isinstance(error, duckdb.InvalidInputException) and _NOT_READ in str(error)
+
+
+def _cold(name: str) -> str:
+    return f"{name} (cold)"
+
+
+def _hot(name: str) -> str:
+    return f"{name} (hot)"
+
+
+def _columns(cursor: duckdb.DuckDBPyConnection, streams: TableStreams, hot: pa.Table) -> str:
+    read = set(hot.schema.names)
+    types = _types_of(cursor, streams.schema) if len(read) < len(streams.schema) else {}
+    return ", ".join(
+        quoted(name) if name in read else f"CAST(error('{_NOT_READ}') AS {types[name]}) AS {quoted(name)}"
+        for name in streams.schema.names
+    )
+
+
+def _types_of(cursor: duckdb.DuckDBPyConnection, schema: pa.Schema) -> dict[str, str]:
+    """Return what the engine makes of the types of columns, as SQL."""
+    found = _types.get(schema)
+    if found is None:
+        cursor.register("types", schema.empty_table())
+        relation = cursor.sql('SELECT * FROM "types"')
+        found = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        cursor.unregister("types")
+        _types.put(schema, found)
+    return found

@@ -1,0 +1,74 @@
+"""Which processes use a store, so that the last one may leave nothing behind.
+
+Each has a lock on one file for as long as it lives, whatever ends it. Who finds that nobody else has one may
+remove everything. The file must not know what is in the store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Final
+
+_FILE: Final = "users"
+_PAUSE_S: Final = 0.01
+_TRIES: Final = 100
+
+
+def be_present(root: Path) -> None:
+    """Let other processes know, until this one ends, that it uses the store in a folder.
+
+    Raises:
+        Nothing of its own: whoever cannot say so may find his files gone, and reads anew.
+    """
+    _present(os.getpid(), root)
+
+
+def remove_if_alone(root: Path) -> bool:
+    """Remove what is in a store's folder unless another process uses it; return whether that was so.
+
+    Raises:
+        Nothing of its own.
+    """
+    file = _present(os.getpid(), root)
+    if file is None or not _lock(file, fcntl.LOCK_EX):
+        return False
+    try:
+        for path in root.iterdir():
+            if path.name == _FILE:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+    except OSError:
+        return False
+    finally:
+        _lock(file, fcntl.LOCK_SH)
+    return True
+
+
+@functools.lru_cache(maxsize=16)
+def _present(_pid: int, root: Path) -> int | None:
+    with contextlib.suppress(OSError):
+        file = os.open(root / _FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        # Somebody who removes everything is done soon.
+        for _ in range(_TRIES):
+            if _lock(file, fcntl.LOCK_SH):
+                return file
+            time.sleep(_PAUSE_S)
+        os.close(file)
+    return None
+
+
+def _lock(file: int, kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
