@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
+from pyarrow.types import is_integer
 
 from coldset.predicate import Predicate, any_of
 from coldset.sql_text import quoted
@@ -67,12 +68,14 @@ class Lookout:
         """
         self._cursor = cursor
         self._columns: dict[str, tuple[str, str | None]] = {}
+        self._whole: set[str] = set()
         self._tables = tables
         self._others = frozenset(others)
         token = f"k{secrets.token_hex(8)}"
         for number, (name, schema) in enumerate(tables.items()):
             hidden = [f"{token}_{number}_{place}" for place in range(len(schema))]
             self._columns.update((h, (name, column)) for h, column in zip(hidden, schema.names, strict=True))
+            self._whole.update(h for h, kind in zip(hidden, schema.types, strict=True) if is_integer(kind))
             # Who only counts rows is given the first column by the planner, which is none of the table's.
             rows = f"{token}_{number}"
             self._columns[rows] = (name, None)
@@ -110,7 +113,8 @@ class Lookout:
             is_understood &= self._columns.keys() | self._others >= set(projected)
             for name, column in found:
                 looked[name].update([] if column is None else [column])
-            where = None if has_odd_names or not condition else condition_of(condition, names, self._parse)
+            is_readable = bool(condition) and not has_odd_names
+            where = condition_of(condition, names, self._parse, whole=self._whole) if is_readable else None
             # Who only counts rows looks at no column, and so tells not of which table.
             conditions.setdefault(found[0][0] if found else None, []).append(where)
         return plan, {

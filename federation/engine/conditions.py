@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, cast
@@ -43,13 +43,16 @@ _OPPOSITES: Final[Mapping[str, Sign]] = {"<": ">=", "<=": ">", ">": "<=", ">=": 
 _PREFIX: Final = frozenset({"prefix", "starts_with", "^@"})
 
 
-def condition_of(text: str, columns: Mapping[str, str], parse: Parse) -> Predicate | None:
+def condition_of(
+    text: str, columns: Mapping[str, str], parse: Parse, *, whole: Collection[str] = ()
+) -> Predicate | None:
     """Return what must be true of a row for a condition to be, or None if nothing is understood.
 
     Args:
         text: The condition, as a plan has it.
         columns: The names of columns in the text, and what they are called in the table.
         parse: The engine's parser.
+        whole: Those of the names that are of whole numbers.
 
     Raises:
         Nothing of its own.
@@ -57,7 +60,7 @@ def condition_of(text: str, columns: Mapping[str, str], parse: Parse) -> Predica
     try:
         [statement] = parse(f"SELECT {text}")["statements"]
         [root] = statement["node"]["select_list"]
-        return _Reading(columns).of(root, is_negated=False)
+        return _Reading(columns, whole).of(root, is_negated=False)
     except (KeyError, TypeError, ValueError, RecursionError):
         return None  # another form than a filter's
 
@@ -65,8 +68,9 @@ def condition_of(text: str, columns: Mapping[str, str], parse: Parse) -> Predica
 class _Reading:
     """The names that a condition may be about."""
 
-    def __init__(self, columns: Mapping[str, str]) -> None:
+    def __init__(self, columns: Mapping[str, str], whole: Collection[str]) -> None:
         self._columns = columns
+        self._whole = whole
 
     def of(self, node: Node, *, is_negated: bool) -> Predicate | None:
         kind = node["type"]
@@ -118,11 +122,13 @@ class _Reading:
         return NotNull(column) if is_negated else StartsWith(column, value)
 
     def _column(self, node: Node) -> str | None:
-        if node["type"] == "OPERATOR_CAST" and node["type_expr"]["type_name"] == "BIGINT":
-            node = node["child"]  # of a smaller whole number, which stays the same number
+        is_cast = node["type"] == "OPERATOR_CAST" and node["type_expr"]["type_name"] == "BIGINT"
+        node = node["child"] if is_cast else node
         if node["type"] != "COLUMN_REF" or len(node["column_names"]) != 1:
             return None
-        return self._columns.get(node["column_names"][0])
+        name = node["column_names"][0]
+        # A smaller whole number stays the same number; others are rounded, and texts may become null.
+        return None if is_cast and name not in self._whole else self._columns.get(name)
 
 
 def _literal(node: Node) -> Literals | None:

@@ -18,10 +18,11 @@ from federation.engine.instance import deletes_of
 from federation.engine.streams import TableStreams
 from federation.parts import Part
 
-_NOT_READ: Final = "a column was looked at that was not read"
+_SAID: Final = "a column was looked at that was not read"
+_NOT_READ: Final = f"error('{_SAID}')"
 _SCHEMAS: Final = 256
 
-_types: Final[Kept[pa.Schema, dict[str, str]]] = Kept(_SCHEMAS)
+_types: Final[Kept[pa.Schema, tuple[str, ...]]] = Kept(_SCHEMAS)
 
 
 def show(
@@ -43,15 +44,16 @@ def show(
     cursor.register(_cold(name), streams.cold())
     parts = [f"SELECT * FROM {quoted(_cold(name))}"]
     if streams.taken.cut.hot_span:
-        cursor.register(_hot(name), streams.hot() if loaded is None else loaded)
+        cursor.register(_hot(name), streams.hot() if loaded is None else _by_place(loaded))
         columns = "*" if loaded is None else _columns(cursor, streams, loaded)
         parts.append(f"SELECT {columns} FROM {quoted(_hot(name))}")
     scan = streams.narrowed
     if scan is not None:
         scan.require_unchanged()
         scanned = scan.sql(streams.schema.names, deletes_of(scan))
-        # A view is of something, if only of no rows.
-        is_rest = scan.rest or not (scanned or parts[1:])
+        # A view is of something, if only of no rows; and a column that is in no file has its type from there.
+        is_typed = set(streams.schema.names) <= {field_name for _, field_name, _ in scan.fields}
+        is_rest = scan.rest or not is_typed or not (scanned or parts[1:])
         parts = [*([scanned] if scanned else []), *(parts if is_rest else parts[1:])]
     if streams.counted is not None:
         # The stream, if only of no rows, says which types the nulls have.
@@ -70,7 +72,7 @@ def show_hot_only(cursor: duckdb.DuckDBPyConnection, name: str, streams: TableSt
     if hot.schema.names == streams.schema.names:
         cursor.register(name, hot)
         return
-    cursor.register(_hot(name), hot)
+    cursor.register(_hot(name), _by_place(hot))
     columns = _columns(cursor, streams, hot)
     cursor.execute(f"CREATE TEMP VIEW {quoted(name)} AS SELECT {columns} FROM {quoted(_hot(name))}")
 
@@ -81,7 +83,7 @@ def is_not_read(error: BaseException | None) -> bool:
     Raises:
         Nothing of its own.
     """
-    return isinstance(error, duckdb.InvalidInputException) and _NOT_READ in str(error)
+    return isinstance(error, duckdb.InvalidInputException) and _SAID in str(error)
 
 
 def _cold(name: str) -> str:
@@ -93,21 +95,27 @@ def _hot(name: str) -> str:
 
 
 def _columns(cursor: duckdb.DuckDBPyConnection, streams: TableStreams, hot: pa.Table) -> str:
-    read = set(hot.schema.names)
-    types = _types_of(cursor, streams.schema) if len(read) < len(streams.schema) else {}
+    read = {name: f"c{place}" for place, name in enumerate(hot.schema.names)}
+    is_whole = len(read) == len(streams.schema)
+    types = [""] * len(read) if is_whole else _types_of(cursor, streams.schema)
     return ", ".join(
-        quoted(name) if name in read else f"CAST(error('{_NOT_READ}') AS {types[name]}) AS {quoted(name)}"
-        for name in streams.schema.names
+        f"{read.get(name, f'CAST({_NOT_READ} AS {kind})')} AS {quoted(name)}"
+        for name, kind in zip(streams.schema.names, types, strict=True)
     )
 
 
-def _types_of(cursor: duckdb.DuckDBPyConnection, schema: pa.Schema) -> dict[str, str]:
+def _by_place(hot: pa.Table) -> pa.Table:
+    # The engine takes names that differ in case only for one.
+    return hot.rename_columns([f"c{place}" for place in range(hot.num_columns)])
+
+
+def _types_of(cursor: duckdb.DuckDBPyConnection, schema: pa.Schema) -> tuple[str, ...]:
     """Return what the engine makes of the types of columns, as SQL."""
     found = _types.get(schema)
     if found is None:
         cursor.register("types", schema.empty_table())
         relation = cursor.sql('SELECT * FROM "types"')
-        found = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        found = tuple(map(str, relation.types))
         cursor.unregister("types")
         _types.put(schema, found)
     return found

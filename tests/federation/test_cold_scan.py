@@ -45,12 +45,12 @@ class Alone:
         rows = pa.table({"id": ids, "note": [f"n{n}" for n in ids]}, schema=ROWS)
         self.catalog.load_table(self.name).append(rows)
 
-    def options(self) -> dict[str, str]:
+    def options(self, **options: str) -> dict[str, str]:
         properties = {f"catalog.{key}": value for key, value in catalog_properties(self.directory).items()}
-        return merge_options(self.name, {"read": "cold", "catalog.name": "cold", **properties}, {})
+        return merge_options(self.name, {"read": "cold", "catalog.name": "cold", **properties, **options}, {})
 
-    def ask(self, statement: str) -> Answer:
-        return run_query(statement.format(t=self.name), {self.name: self.options()})
+    def ask(self, statement: str, **options: str) -> Answer:
+        return run_query(statement.format(t=self.name), {self.name: self.options(**options)})
 
     def copied(self) -> Alone:
         """The same table under another name, as after a restore: it goes on by itself."""

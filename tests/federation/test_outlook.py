@@ -60,6 +60,7 @@ def where(condition: str) -> Predicate | None:
         ("id > 5", Compared("id", ">", 5)),
         ("5 >= id", Compared("id", "<=", 5)),
         ("id + 1 = 5", Compared("id", "=", 4)),
+        ("TRY_CAST(weight AS BIGINT) = 5 OR TRY_CAST(note AS BIGINT) IS NULL", None),
         ("id BETWEEN 3 AND 5", AllOf((Compared("id", ">=", 3), Compared("id", "<=", 5)))),
         ("NOT id BETWEEN 3 AND 5", AnyOf((Compared("id", "<", 3), Compared("id", ">", 5)))),
         ("small > 5000000000", Compared("small", ">", 5_000_000_000)),
