@@ -8,6 +8,7 @@ connections had trouble. This file must not know what is read, nor when that is 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import time
@@ -98,9 +99,12 @@ class Parked:
 
     def _wait(self) -> None:
         if self._readers and self._timer is None:
-            self._timer = threading.Timer(_GOOD_S, self._close_old)
-            self._timer.daemon = True
-            self._timer.start()
+            timer = threading.Timer(_GOOD_S, self._close_old)
+            timer.daemon = True
+            # It may be too late for a new thread; then they are closed at the end.
+            with contextlib.suppress(RuntimeError):
+                timer.start()
+                self._timer = timer
 
 
 PARKED: Final = Parked()

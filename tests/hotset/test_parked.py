@@ -6,6 +6,7 @@ What is looked at is the records, and whether a handle was there for the next dr
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 
@@ -118,3 +119,18 @@ def test_few_handles_are_kept_and_all_are_closed_at_the_end() -> None:
         with pytest.raises(RuntimeError, match="closed"):
             each.take(1, 1, 1)
     assert parked.take(key("11")) is None
+
+
+def test_a_handle_is_kept_where_there_is_no_thread_to_close_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    parked, made = Parked(), reader()
+
+    def refuse(_timer: threading.Timer) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Timer, "start", refuse)
+        parked.park(key("t"), made)
+    parked.end()
+
+    with pytest.raises(RuntimeError, match="closed"):
+        made.take(1, 1, 1)
