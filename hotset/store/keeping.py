@@ -150,8 +150,12 @@ class Keeper:
         base = self._maps.get(chunk.path(BASE), is_used=False)
         if base is None:
             return None
-        raw = self._maps.get(chunk.path(RAW), is_used=False) if chunk.has_raw else None
-        return base.batch.num_rows, 0 if raw is None else raw.batch.nbytes
+        kinds = (RAW, *chunk.columns) if chunk.has_raw else chunk.columns
+        try:
+            # Columns count too: they may be all there is left.
+            return base.batch.num_rows, max((chunk.path(kind).stat().st_size for kind in kinds), default=0)
+        except OSError:
+            return None
 
     def _join(self, run: Sequence[Chunk], partition: int) -> None:
         helds = [open_all(self._maps, chunk, partition) for chunk in run]
