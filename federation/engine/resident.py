@@ -27,9 +27,10 @@ _TABLES: Final = 16
 _GOOD_S: Final = 5.0
 # Rows that are copies beside the store's files are kept up to so many bytes for a table.
 _BESIDE_BYTES: Final = 64 * 1024 * 1024
-# So many batches of so few rows become one, since an engine pays for each.
+# So many batches of so few rows and bytes become one, since an engine pays for each.
 _MANY: Final = 16
 _SMALL_ROWS: Final = 4096
+_SMALL_BYTES: Final = 1024 * 1024
 # What has fewer rows may be such a one.
 _FEW_ROWS: Final = 65536
 
@@ -119,7 +120,7 @@ def _key(split: HotSplit) -> _Key:
 
 def _table(batches: Sequence[pa.RecordBatch], split: HotSplit) -> tuple[pa.Table, int]:
     """Return batches as a table, and about how many bytes of it are copies and no maps."""
-    whole = _joined(batches)
+    whole = joined(batches)
     arrays, beside_bytes = [], 0
     for at, field_ in enumerate(split.schema):
         parts = [batch.column(at) for batch in whole]
@@ -134,11 +135,23 @@ def _table(batches: Sequence[pa.RecordBatch], split: HotSplit) -> tuple[pa.Table
     return pa.Table.from_arrays(arrays, names=split.schema.names), beside_bytes
 
 
-def _joined(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    small = [batch for batch in batches if batch.num_rows < _SMALL_ROWS]
+def joined(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """Return the same rows in fewer batches, in any order, if there are many small ones.
+
+    Raises:
+        Nothing of its own.
+    """
+    small = [batch for batch in batches if _is_small(batch)]
     if len(small) < _MANY:
         return list(batches)
-    columns = [join([batch.column(at) for batch in small]) for at in range(small[0].num_columns)]
+    try:
+        columns = [join([batch.column(at) for batch in small]) for at in range(small[0].num_columns)]
+    except pa.ArrowInvalid:  # they are more than one array can hold
+        return list(batches)
     names = small[0].schema.names
-    large = [batch for batch in batches if batch.num_rows >= _SMALL_ROWS]
+    large = [batch for batch in batches if not _is_small(batch)]
     return [*large, pa.RecordBatch.from_arrays(columns, names=names)]
+
+
+def _is_small(batch: pa.RecordBatch) -> bool:
+    return bool(batch.num_rows < _SMALL_ROWS and batch.nbytes <= _SMALL_BYTES)
