@@ -185,7 +185,7 @@ def _timestamp(tokens: pa.StringArray, wanted: pa.DataType) -> Column:
     times, refused = _parsed(without(tokens, pc.invert(is_text)), wanted)
     numbers, misfits = _cast(
         without(tokens, is_text),
-        lambda each: pc.multiply_checked(each.cast(pa.int64()), 1000).cast(wanted),
+        lambda each: each.cast(pa.int64()).cast(pa.timestamp("ms", wanted.tz)).cast(wanted),
         r"^-?[0-9]{1,15}$",
     )
     return Column(pc.coalesce(times, numbers), either(refused, misfits))

@@ -136,7 +136,7 @@ def _convert(value: Any, wanted: pa.DataType) -> Any:
     if types.is_string(wanted):
         return _string(value, wanted)
     if types.is_timestamp(wanted) and _is_integer(value):
-        return _arrow_cast(value * 1000, pa.int64(), wanted)
+        return _arrow_cast(value, pa.timestamp("ms", wanted.tz), wanted)
     if types.is_time64(wanted):
         return _time(value, wanted)
     if types.is_date32(wanted) or types.is_timestamp(wanted):

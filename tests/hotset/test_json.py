@@ -181,3 +181,19 @@ def test_a_deep_record_is_an_error_and_not_a_crash(decode: Decode) -> None:
 def test_an_unknown_format_names_those_there_are() -> None:
     with pytest.raises(UnsupportedFormatError, match=", ".join(FORMATS)):
         decoder_for(RecordFormat(value="xml"))
+
+
+@pytest.mark.parametrize("decode", WAYS)
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_whole_numbers_are_milliseconds_whatever_the_column_counts(
+    decode: Decode, unit: str, zone: str | None
+) -> None:
+    wanted = pa.timestamp(unit, zone)
+    payloads = pa.array([b'{"at": 1700000000123}', b'{"at": 9223372036854775807}', b'{"at": -1}'])
+
+    found = decode(payloads, pa.schema([("at", wanted)]))
+
+    exact = pa.array([1700000000123, (1 << 63) - 1 if unit == "ms" else None, -1], pa.timestamp("ms", zone))
+    assert found.rows.column("at").equals(exact.cast(wanted))
+    assert [fault.row for fault in found.faults] == ([] if unit == "ms" else [1])
