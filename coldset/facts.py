@@ -207,7 +207,7 @@ def _range(
 ) -> tuple[Value | None, Value | None]:
     if isinstance(transform, IdentityTransform):
         found = comparable(value, kind)
-        return found, found
+        return (None, None) if _may_be_narrowed(found, kind) else (found, found)
     if isinstance(transform, TruncateTransform):
         return _truncated(transform.width, kind, value)
     if isinstance(transform, BucketTransform) or not isinstance(value, int):
@@ -253,6 +253,16 @@ def _as_float(value: Any, kind: IcebergType) -> float | None:
         return _single(found) if isinstance(kind, FloatType) else found
     except OverflowError:
         return None
+
+
+def _may_be_narrowed(value: Value | None, kind: IcebergType) -> bool:
+    # PyIceberg files a double under the single that is next to it.
+    if not isinstance(kind, DoubleType) or not isinstance(value, float):
+        return False
+    try:
+        return _single(value) == value
+    except OverflowError:
+        return False
 
 
 def _single(value: float) -> float:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.types import ListType, MapType, NestedField, StructType
+from pyiceberg.types import DoubleType, ListType, MapType, NestedField, StructType
 
 from coldset.columns import FileColumn, with_id
 
@@ -28,7 +28,7 @@ class Projection:
     Attributes:
         columns: What the file has.
         constants: Columns by id that have one value in all rows of the file, by its partition. An imported
-            file may say otherwise, and is not believed.
+            file may say otherwise, and is not believed but for doubles, which PyIceberg files as singles.
     """
 
     columns: tuple[FileColumn, ...]
@@ -41,7 +41,8 @@ class Projection:
             ValueError, pa.ArrowException: The file's column is not one that could have become the table's.
         """
         found = with_id(self.columns, field.field_id)
-        if found is None or field.field_id in self.constants:
+        is_exact = not isinstance(field.field_type, DoubleType)
+        if found is None or (field.field_id in self.constants and is_exact):
             return self._absent(field, target, batch.num_rows)
         return self._project(field, target, found[1], batch.column(str(found[0])))
 

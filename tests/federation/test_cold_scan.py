@@ -75,6 +75,21 @@ def test_the_engine_reads_whole_snapshots_itself(tmp_path: Path) -> None:
     assert answer.receipts[0].rows_cold == 3
 
 
+@pytest.mark.parametrize("is_scanned", [True, False], ids=["the engine's scan", "the reader of files"])
+def test_a_double_is_what_its_file_says_in_a_partition_of_a_single(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_scanned: bool
+) -> None:
+    table = Alone(tmp_path, pa.schema([("id", pa.int64()), ("weight", pa.float64())]))
+    with table.catalog.load_table(table.name).update_spec() as spec:
+        spec.add_identity("weight")
+    table.catalog.load_table(table.name).append(pa.table({"id": [1, 2, 3], "weight": [-9.9, 0.5, -9.9]}))
+    if not is_scanned:
+        monkeypatch.setattr(query, "plan_scan", lambda _taken: None)
+
+    assert table.ask("SELECT id FROM {t} WHERE weight = -9.9 ORDER BY id").values() == [[1, 3]]
+    assert table.ask("SELECT weight FROM {t} ORDER BY id").values() == [[-9.9, 0.5, -9.9]]
+
+
 def test_an_instance_opens_the_files_of_its_scans_and_no_others(tmp_path: Path) -> None:
     mine, other = Alone(tmp_path / "a"), Alone(tmp_path / "b")
     mine.append(1)
