@@ -56,8 +56,12 @@ def lose_tail(
         # The followers' last fetches were answered long before they are taken out, so what is
         # written from then on cannot wait for them in a socket.
         wait_until(lambda: cluster.in_sync(topic, partition) == [leader], "one replica to be left")
-        _produce(cluster.reachable, topic, partition, tail)
-        old_end = cluster.end_offset(topic, partition)
+        kept_end = cluster.end_offset(topic, partition)
+        lost = list(tail)
+        _produce(cluster.reachable, topic, partition, lost)
+        # A leader that has not heard yet that it is alone shows nothing of what it acknowledged.
+        old_end = kept_end + len(lost)
+        wait_until(lambda: cluster.end_offset(topic, partition) == old_end, "the tail to be readable")
         seen()
         cluster.kill(leader)
     finally:

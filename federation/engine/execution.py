@@ -167,6 +167,8 @@ class Execution:
 
     def _explain(self) -> pa.Table:
         rows = self._cursor.execute(f"EXPLAIN {self._statement.sql}").fetchall()
+        for streams in self._streams.values():
+            streams.leave_unread()
         return pa.table({"plan": [text for _, text in rows]})
 
     def _collect(self, relation: duckdb.DuckDBPyRelation) -> pa.Table:

@@ -139,6 +139,14 @@ class TableStreams:
         elif self.narrowed is not None:
             self._cold_meter.rows_scanned = self.narrowed.rows
 
+    def leave_unread(self) -> None:
+        """Take note that what was planned is not read.
+
+        Raises:
+            Nothing of its own.
+        """
+        self._cold_meter = ColdMeter()
+
     def _count(self, files: Sequence[ColdFile]) -> None:
         rest = files if self.narrowed is None else self.narrowed.rest
         # How many rows deletes leave of a file is known only of those that the engine was to scan.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coldset.errors import ColdReadError
+from coldset.sql_text import quoted
 from stack.errors import StackError
 from stack.spark_writer import SparkWriter
 from tests.coldset.agreement import SparkTable, as_sorted, as_typed, new_table
@@ -33,6 +34,10 @@ def test_every_reader_has_the_rows_that_spark_reads(
     shape: str, spark_table: SparkTable, spark: SparkSession
 ) -> None:
     table = spark_table
+    if any(name.startswith("s3.") for name in table.properties) and any(
+        "add_files" in str(step) for step in ALL[shape]
+    ):
+        pytest.skip("Spark imports files with a Hadoop file system, of which there is none for s3 here")
     table.run(ALL[shape])
     found, wanted = table.read(), table.as_spark_reads_it()
     answer = table.ask("SELECT * FROM {t}")
@@ -45,7 +50,9 @@ def test_every_reader_has_the_rows_that_spark_reads(
     assert table.ask("SELECT count(*) AS n FROM {t}").column("n").to_pylist() == [found.num_rows]
     for column in found.schema.names:
         assert as_sorted(table.read(column)) == as_sorted(found.select([column]))
-        assert as_sorted(table.ask(f'SELECT "{column}" FROM {{t}}')) == as_sorted(found.select([column]))
+        assert as_sorted(table.ask(f"SELECT {quoted(column)} FROM {{t}}")) == as_sorted(
+            found.select([column])
+        )
 
 
 def test_the_engine_reads_most_shapes_itself(spark_writer: SparkWriter, tmp_path: Path) -> None:

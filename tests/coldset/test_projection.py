@@ -22,7 +22,7 @@ from coldset.columns import file_columns
 from coldset.errors import ColdReadError
 from coldset.project import Projection, is_widening
 from coldset.schema import arrow_schema
-from tests.coldset.tables import TABLE, make_catalog, read_now
+from tests.coldset.tables import TABLE, add_file, make_catalog, read_now
 
 
 @pytest.fixture
@@ -101,12 +101,10 @@ def test_a_type_that_another_writer_chose_is_widened(
     catalog: Catalog, tmp_path: Path, written: pa.DataType, value: Any, kind: pa.DataType, read: Any
 ) -> None:
     source = pa.schema([("v", written)])
-    catalog.create_table(TABLE, schema=pa.schema([("v", kind)])).append(
-        pa.table({"v": pa.array([read], kind)})
-    )
-    [file] = list(tmp_path.rglob("*.parquet"))
+    catalog.create_table(TABLE, schema=pa.schema([("v", kind)]))
     ids = pa.schema([source.field("v").with_metadata({"PARQUET:field_id": "1"})])
-    pq.write_table(pa.table({"v": pa.array([value], written)}, schema=ids), file)
+    rows = pa.table({"v": pa.array([value], written)}, schema=ids)
+    add_file(catalog, tmp_path / "elsewhere.parquet", rows)
 
     assert read_now(catalog).column("v").to_pylist() == [read]
 
@@ -137,12 +135,9 @@ def test_no_other_type_is_taken_for_the_tables(source: pa.DataType, target: pa.D
 def test_a_column_that_became_another_kind_is_an_error_that_names_it(
     catalog: Catalog, tmp_path: Path
 ) -> None:
-    catalog.create_table(TABLE, schema=pa.schema([("v", pa.int32())])).append(
-        pa.table({"v": pa.array([1], pa.int32())})
-    )
-    [file] = list(tmp_path.rglob("*.parquet"))
+    catalog.create_table(TABLE, schema=pa.schema([("v", pa.int32())]))
     text = pa.schema([pa.field("v", pa.string(), metadata={"PARQUET:field_id": "1"})])
-    pq.write_table(pa.table({"v": ["1"]}, schema=text), file)
+    add_file(catalog, tmp_path / "elsewhere.parquet", pa.table({"v": ["1"]}, schema=text))
 
     with pytest.raises(ColdReadError, match=r"'v'.*string.*int32"):
         read_now(catalog)
@@ -150,11 +145,8 @@ def test_a_column_that_became_another_kind_is_an_error_that_names_it(
 
 def test_a_file_with_other_rows_than_its_manifest_says_is_an_error(catalog: Catalog, tmp_path: Path) -> None:
     schema = pa.schema([pa.field("v", pa.int32(), metadata={"PARQUET:field_id": "1"})])
-    catalog.create_table(TABLE, schema=pa.schema([("v", pa.int32())])).append(
-        pa.table({"v": pa.array([1, 2], pa.int32())})
-    )
-    [file] = list(tmp_path.rglob("*.parquet"))
-    pq.write_table(pa.table({"v": [1]}, schema=schema), file)
+    catalog.create_table(TABLE, schema=pa.schema([("v", pa.int32())]))
+    add_file(catalog, tmp_path / "elsewhere.parquet", pa.table({"v": [1]}, schema=schema), said=2)
 
     with pytest.raises(ColdReadError, match="1 rows, and its manifest says 2"):
         read_now(catalog)

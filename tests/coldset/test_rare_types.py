@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyiceberg.schema import Schema
 
@@ -23,7 +22,7 @@ from tests.coldset.agreement import SparkTable, new_table
 from tests.coldset.rare_types import schema
 from tests.coldset.shapes import Edit
 from tests.coldset.shapes import table as made
-from tests.coldset.tables import TABLE, catalog_properties, make_catalog, read_now
+from tests.coldset.tables import TABLE, add_file, catalog_properties, make_catalog, read_now
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,10 +141,10 @@ def test_the_engine_scans_identifiers_and_bytes_of_one_length(tmp_path: Path, is
     plain = pa.schema([("id", pa.int64()), ("u", pa.binary(16)), ("f", pa.binary(3))])
     ids = pa.schema([each.with_metadata({"PARQUET:field_id": str(n)}) for n, each in enumerate(plain, 1)])
     rows = pa.table({"id": [1, 2], "u": [UUID(int=5).bytes, None], "f": [b"abc", None]}, ids)
-    catalog.load_table(TABLE).append(rows.set_column(1, "u", rows["u"].cast(pa.uuid())))
-    if not is_told:
-        [file] = tmp_path.rglob("*.parquet")
-        pq.write_table(rows, file)
+    if is_told:
+        catalog.load_table(TABLE).append(rows.set_column(1, "u", rows["u"].cast(pa.uuid())))
+    else:
+        add_file(catalog, tmp_path / "elsewhere.parquet", rows)
     properties = {f"catalog.{key}": value for key, value in catalog_properties(tmp_path).items()}
     options = merge_options(TABLE, {"read": "cold", "catalog.name": "cold", **properties}, {})
 

@@ -17,8 +17,9 @@ def table_under(heading: str) -> list[list[str]]:
     [section] = re.findall(
         rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.M | re.S
     )
-    lines = [line for line in section.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+    [first, *_] = re.findall(r"(?:^\|.*\n)+", section, re.M)
+    lines = first.splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
 def conversions_under(heading: str) -> set[tuple[str, str]]:

@@ -177,7 +177,8 @@ def test_a_cut_for_each_scan_of_a_statement_is_caught(
 
     score = here.oracle.score("engine", lambda: ways.engine_twice(here.lake))
 
-    assert Fault.TORN in score.kinds, str(score)
+    # An engine that scans once for both halves of a statement gives what the second cut has not.
+    assert score.kinds & {Fault.TORN, Fault.LOST}, f"not caught: {score}"
 
 
 def test_a_cut_that_is_not_kept_to_is_caught(world: MakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:

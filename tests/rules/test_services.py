@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.java_gateway import launch_gateway
 
-from pipeline.session import open_session
 from stack import KafkaBroker
 from stack.objects import ObjectStore
 from stack.spark_writer import SparkWriter
@@ -19,7 +19,7 @@ from tests.services import FIXTURES, UnmarkedServiceError
 START: dict[str, Callable[[Path], object]] = {
     "broker": KafkaBroker.start,
     "object store": ObjectStore.start,
-    "Spark": lambda _: open_session("tests"),
+    "Spark": lambda _: launch_gateway(),  # which a session does not, if there is one already
     "Spark writer": SparkWriter,
 }
 
