@@ -43,7 +43,7 @@ def pin_latest(cut: Cut, definition: TableDefinition, deadline: Deadline) -> tup
     """Ask which schema is the latest, if that matters; the cut and the definition then name it.
 
     Args:
-        cut: Just taken, so that what is the latest now is not older than its records.
+        cut: Just taken; the registry's answer may be half a minute older.
         definition: How the table is read.
         deadline: When the registry must have answered.
 
