@@ -80,7 +80,9 @@ AnyFile = OpenFile | AvroFile
 
 
 @contextmanager
-def open_file(io: FileIO, path: str, file_format: str, mapping: NameMapping | None) -> Iterator[AnyFile]:
+def open_file(
+    io: FileIO, path: str, file_format: str, mapping: NameMapping | None, size_bytes: int | None = None
+) -> Iterator[AnyFile]:
     """Open a file.
 
     Args:
@@ -88,17 +90,18 @@ def open_file(io: FileIO, path: str, file_format: str, mapping: NameMapping | No
         path: Where it is.
         file_format: As the manifest has it.
         mapping: The table's name mapping, for files without ids.
+        size_bytes: Its size as the manifest has it, if that counts.
 
     Raises:
         UnsupportedTableError: The format is not one that can be read.
-        OSError, pa.ArrowException, ValueError: The file is missing or broken.
+        OSError, pa.ArrowException, ValueError: The file is missing, broken or another one.
     """
+    require_regular(path, size_bytes)
     if file_format == "avro":
         with io.new_input(path).open() as stream:
             yield open_avro(BytesIO(stream.read()), mapping)
         return
     reader = _reader(file_format, path)
-    require_regular(path)
     with io.new_input(path).open() as stream:
         fragment = reader.make_fragment(stream)
         yield OpenFile(file_columns(fragment.physical_schema, mapping), fragment)

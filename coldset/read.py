@@ -29,7 +29,6 @@ from coldset.project import Projection
 from coldset.row_groups import wanted_groups
 from coldset.scan import ColdTask
 from coldset.schema import arrow_schema
-from coldset.unchanged import require_regular
 
 # What pyiceberg and Arrow raise for files that are missing, broken or not what the metadata says.
 UNREADABLE: Final = (OSError, pa.ArrowException, ValueError, KeyError, NotImplementedError, ResolveError)
@@ -102,8 +101,8 @@ class _FileReader:
         if not fields and not self._keys:
             yield _rows_without_columns(file.rows - self._deleted.range_cardinality(0, file.rows))
             return
-        require_regular(file.path, file.size_bytes)
-        with open_file(self._io, file.path, file.file_format, self._task.metadata.name_mapping()) as opened:
+        mapping = self._task.metadata.name_mapping()
+        with open_file(self._io, file.path, file.file_format, mapping, file.size_bytes) as opened:
             projection = Projection(opened.columns, constants_of(self._task.metadata, file))
             groups = self._groups(opened)
             rows = _rows_of_others(opened, groups)

@@ -14,6 +14,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.types import DoubleType, FloatType, ListType, MapType, NestedField, StructType
 
 from coldset.columns import FileColumn
+from coldset.unchanged import path_of
 
 _NAMES: Final[tuple[tuple[pa.DataType, str], ...]] = (
     (pa.bool_(), "BOOLEAN"),
@@ -178,10 +179,8 @@ def local_path(path: str) -> str | None:
     Raises:
         Nothing of its own.
     """
-    if path.startswith("file:"):
-        path = path.removeprefix("file:")
-        path = path.removeprefix("//")
-    return path if path.startswith("/") and _NO_NAME.isdisjoint(path) else None
+    found = path_of(path)
+    return None if found is None or not _NO_NAME.isdisjoint(found) else found
 
 
 def _made(text: Callable[..., str], *kinds: pa.DataType) -> str | None:

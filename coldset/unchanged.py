@@ -37,6 +37,17 @@ def stamp_of(path: str) -> Stamp | None:
     return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
+def path_of(location: str) -> str | None:
+    """Return where a file is on this machine; None if it is not.
+
+    Raises:
+        Nothing of its own.
+    """
+    path = location.removeprefix("file:")
+    path = path.removeprefix("//") if path != location else path
+    return path if path.startswith("/") else None
+
+
 def require_regular(location: str, size_bytes: int | None = None) -> None:
     """Raise if a file on this machine cannot be the one that a manifest lists.
 
@@ -48,9 +59,8 @@ def require_regular(location: str, size_bytes: int | None = None) -> None:
         ValueError: It is no regular file, or has another size.
         OSError: It is not there.
     """
-    path = location.removeprefix("file:")
-    path = path.removeprefix("//") if path != location else path
-    if not path.startswith("/"):
+    path = path_of(location)
+    if path is None:
         return
     found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):

@@ -71,7 +71,7 @@ def drain(
         isolation: Which transactional records are visible.
         deadline: When to give up altogether.
         limits: Sizes of chunks, and the longest wait without progress.
-        has_keys: Whether the batches have the records' keys too .
+        has_keys: Whether the batches have the records' keys too.
         leader_epoch: Partition to epoch of the leader when the ranges were planned, where known.
         has_headers: Whether they also have headers and timestamp types.
         guard: Called often while waiting, in the caller's thread; what it raises ends the read.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from pyarrow.types import is_integer
 from coldset.predicate import Predicate, any_of
 from coldset.sql_text import quoted
 from federation.engine.conditions import condition_of, tree_of
+from federation.engine.streams import Stream
 
 _PLANNED: Final = "planned"
 # So many values of an IN the planner shows by itself; of more it only says that there are some.
@@ -80,7 +81,8 @@ class Lookout:
             rows = f"{token}_{number}"
             self._columns[rows] = (name, None)
             stream = f"{name} ({_PLANNED})"
-            cursor.register(stream, _Nothing([pa.bool_(), *schema.types], [rows, *hidden]))
+            fields = zip([rows, *hidden], [pa.bool_(), *schema.types], strict=True)
+            cursor.register(stream, Stream(pa.schema(fields), lambda: iter(())))
             shown = ", ".join(f"{h} AS {quoted(n)}" for h, n in zip(hidden, schema.names, strict=True))
             cursor.execute(
                 f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS SELECT {shown} FROM {quoted(stream)}"
@@ -136,19 +138,6 @@ class Lookout:
     def _parse(self, sql: str) -> Any:
         [row] = self._cursor.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
         return tree_of(row[0])
-
-
-class _Nothing:
-    """A stream without rows, in Arrow's C stream protocol."""
-
-    def __init__(self, kinds: Sequence[pa.DataType], names: Sequence[str]) -> None:
-        self._schema = pa.schema([pa.field(n, kind) for n, kind in zip(names, kinds, strict=True)])
-
-    def __arrow_c_schema__(self) -> Any:
-        return self._schema.__arrow_c_schema__()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        return pa.RecordBatchReader.from_batches(self._schema, []).__arrow_c_stream__()
 
 
 def _scans(plan: Any) -> Iterator[tuple[list[str], str]]:

@@ -1,4 +1,4 @@
-"""What the interpreters in C build columns with, and Arrow's arrays around what they hand over.
+"""What the interpreters in C read and build columns with, and Arrow's arrays around what they hand over.
 
 A builder is one column or a part of one, in Arrow's own layout (`hotset/native/arrow/builders.h`).
 This file must not know formats.
@@ -43,6 +43,18 @@ class Builder:
     is_nullable: bool
     children: tuple[int, ...]
     type: pa.DataType
+
+
+def views_of(payloads: pa.BinaryArray) -> tuple[object, object | None, object | None, int, int]:
+    """Return payloads as the interpreters take them: offsets, data, validity, the first one, and how many.
+
+    Raises:
+        Nothing of its own.
+    """
+    validity, offsets, data = payloads.buffers()
+    first, count = payloads.offset, len(payloads)
+    # An array without values may have no offsets at all.
+    return offsets if count else bytes(4 * (first + 1)), data, validity, first, count
 
 
 def array_of(builders: Sequence[Builder], built: Sequence[Any], place: int) -> pa.Array:

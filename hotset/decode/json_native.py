@@ -7,7 +7,6 @@ know what a record means: the reader takes what is plainly right, and the rest i
 from __future__ import annotations
 
 import functools
-import os
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from hotset.decode.builders import Builder, Kind, array_of
+from hotset.decode.builders import Builder, Kind, array_of, views_of
 from hotset.decode.decoded import batch_of
-from hotset.native import PURE
+from hotset.native import is_pure
 
 try:
     from hotset.decode import _json
@@ -61,13 +60,9 @@ class Reader:
 
     def take(self, payloads: pa.BinaryArray) -> tuple[pa.RecordBatch, list[int]]:
         """Return a row for each payload, and which were not taken, whose rows are null in every column."""
-        validity, offsets, data = payloads.buffers()
-        first, count = payloads.offset, len(payloads)
-        # An array without values may have no offsets at all.
-        offsets = offsets if count else bytes(4 * (first + 1))
-        built, refused = _json.read_records(self.program, offsets, data, validity, first, count)
+        built, refused = _json.read_records(self.program, *views_of(payloads))
         arrays = [array_of(self.builders, built, place) for place in self.builders[0].children]
-        return batch_of(arrays, self.schema, count), array("q", refused).tolist()
+        return batch_of(arrays, self.schema, len(payloads)), array("q", refused).tolist()
 
 
 def is_built() -> bool:
@@ -86,7 +81,7 @@ def reader_of(schema: pa.Schema) -> Reader | None:
         Nothing of its own.
     """
     # With its metadata, which rows keep.
-    return None if not _BUILT or os.environ.get(PURE) else _compiled(schema.serialize().to_pybytes())
+    return None if not _BUILT or is_pure() else _compiled(schema.serialize().to_pybytes())
 
 
 @functools.lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 from hotset.decode.avro.program import Program, reason_of
-from hotset.decode.builders import array_of
+from hotset.decode.builders import array_of, views_of
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.native import is_pure
 
@@ -53,18 +53,14 @@ def native_runner(program: Program) -> Callable[[pa.BinaryArray], Decoded]:
     )
 
     def run(payloads: pa.BinaryArray) -> Decoded:
-        validity, offsets, data = payloads.buffers()
-        first, count = payloads.offset, len(payloads)
-        # An array without values may have no offsets at all.
-        offsets = offsets if count else bytes(4 * (first + 1))
-        built, flagged = _interpreter.run_program(compiled, offsets, data, validity, first, count)
+        built, flagged = _interpreter.run_program(compiled, *views_of(payloads))
         arrays = [array_of(program.builders, built, place) for place in program.columns]
         numbers = array("q", flagged)
         faults = tuple(
             Fault(numbers[at], reason_of(program, *numbers[at + 1 : at + _FAULT_NUMBERS]))
             for at in range(0, len(numbers), _FAULT_NUMBERS)
         )
-        return Decoded(batch_of(arrays, program.schema, count), faults)
+        return Decoded(batch_of(arrays, program.schema, len(payloads)), faults)
 
     return run
 

@@ -13,9 +13,10 @@ from typing import Final
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor
 
+from hotset.decode.builders import Kind
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.protobuf.plan import Part
-from hotset.decode.protobuf.program import Kind, NotCompiledError, Program, children_of, compile_program
+from hotset.decode.protobuf.program import NotCompiledError, Program, children_of, compile_program
 from hotset.decode.protobuf.reference import DecodePayloads, reference_decoder
 from hotset.native import is_pure
 

@@ -10,25 +10,15 @@ from __future__ import annotations
 import struct
 from array import array
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
+from hotset.decode.builders import Kind
 from hotset.decode.protobuf.plan import Form, Part, Shape, Value
 
 _MOST_REQUIRED: Final = 62
-
-
-class Kind(IntEnum):
-    """How a builder keeps its values."""
-
-    BIT = 0
-    FIXED = 1
-    BYTES = 2
-    LIST = 3
-    STRUCT = 4
 
 
 @dataclass(frozen=True, slots=True)
