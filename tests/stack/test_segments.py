@@ -41,9 +41,10 @@ def test_a_flipped_bit_is_an_error_and_never_a_row(broker: KafkaBroker, lake: Ma
 
 def test_an_offset_that_is_not_there_is_an_error(broker: KafkaBroker, lake: MakeLake) -> None:
     made = lake(partitions=1)
+    produce(broker.bootstrap, made.topic, [b"{}"])
 
-    with pytest.raises(StackError, match="holds offset 0"):
-        flip_bit(broker, made.topic, 0)
+    with pytest.raises(StackError, match="holds offset 1"):
+        flip_bit(broker, made.topic, 1)
     with pytest.raises(StackError, match="has no partition"):
         flip_bit(broker, made.topic, 0, partition=1)
 

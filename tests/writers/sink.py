@@ -5,6 +5,7 @@ Tests of Connect say with these words what the sink did; how to ask a worker for
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
@@ -34,7 +35,9 @@ WITH_POSITION = pa.schema(
 POSITION = ",".join(
     f"{field}=_kafka_metadata_{field}" for field in ("topic", "partition", "offset", "timestamp")
 )
-COMMIT_S = 240.0  # a killed worker's open transaction may hold the sink up for a minute
+COMMIT_S = 240.0
+# A killed worker's open transaction holds the sink up for less.
+STALLED_S = 60.0
 
 
 class Sink:
@@ -79,9 +82,17 @@ class Sink:
         self._worker.remove_sink(self.name)
 
     def wait_for_rows(self, count: int) -> None:
-        """Wait until that many rows are committed to the table."""
+        """Wait until that many rows are committed to the table.
+
+        A sink that stalls is restarted, for after a rebalance it may be left without a coordinator.
+        """
+        restart_at = time.monotonic() + STALLED_S
 
         def has_rows() -> bool:
+            nonlocal restart_at
+            if time.monotonic() > restart_at:
+                restart_at = time.monotonic() + STALLED_S
+                self._worker.restart_sink(self.name, int(self._settings["tasks.max"]))
             snapshot = self.lake.load().current_snapshot()
             assert snapshot is None or snapshot.summary is not None
             held = 0 if snapshot is None else int(snapshot.summary["total-records"] or 0)
