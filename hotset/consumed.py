@@ -19,11 +19,13 @@ from hotset.client import KafkaClient
 from hotset.source import Arrived, Event, Wanted
 from hotset.translate import unreadable_header
 
-_POLL_RECORDS: Final = 1000
+# More would begin a collection of garbage at every poll, and fall out of the cache.
+_POLL_RECORDS: Final = 500
 
 # Where a header's name is no text, the method returns a list with holes beside an exception. A call that
 # the interpreter has specialised does not look for the exception, and a hole ends the process.
 _headers: Final = operator.methodcaller("headers")
+_LATTER: Final = operator.itemgetter(1)
 
 
 class ConsumedSource:
@@ -56,8 +58,8 @@ class ConsumedSource:
 
     def take(self, wait_s: float) -> Arrived:
         """Gather what is there; wait for it, so long at most, if nothing is."""
-        if not self._waiting:
-            self._consume(wait_s)
+        messages = list(self._waiting) or self._consume(wait_s)
+        self._waiting = deque(messages[self._take_runs(messages) :])
         events: list[Event] = []
         while self._waiting:
             message = self._waiting[0]
@@ -70,53 +72,55 @@ class ConsumedSource:
         self._gather()
         return Arrived(self._next.items(), events, has_more=self._has_more)
 
-    def _consume(self, wait_s: float) -> None:
+    def _consume(self, wait_s: float) -> list[Any]:
         messages: list[Any] = self._consumer.consume(_POLL_RECORDS, wait_s)
         self._has_more = len(messages) >= _POLL_RECORDS
-        if not messages:
-            return
-        taken = 0
-        for partition, found in itertools.groupby(messages, type(messages[0]).partition):
-            run = list(found)
-            if not self._take_run(partition, run):
-                break
-            taken += len(run)
-        self._waiting.extend(messages[taken:])
+        return messages
 
-    def _take_run(self, partition: int, run: list[Any]) -> bool:
-        """Gather consecutive records of one range, as most are; False if they need a look each."""
-        wanted, count = self._wanted, len(run)
+    def _take_runs(self, messages: list[Any]) -> int:
+        """Gather consecutive records of one partition after another; return where a record needs a look."""
+        room = self._wanted.limits.chunk_rows - self._rows
+        if self._wanted.has_headers or not messages or room <= 0:
+            return 0
+        taken = 0
+        for partition, found in itertools.groupby(map(type(messages[0]).partition, messages[:room])):
+            run = messages[taken : taken + len(list(found))]
+            fitting = self._take_run(partition, run)
+            taken += fitting
+            if fitting < len(run):
+                break
+        return taken
+
+    def _take_run(self, partition: int, run: list[Any]) -> int:
+        """Gather records of one partition, as many as the chunk takes; none if they need a look each."""
         # The methods unbound: bound to each message in turn they take twice the time.
         of = type(run[0])
         start = self._next.get(partition, 0)
-        end = start + count
+        end = start + len(run)
         is_plain = (
-            not wanted.has_headers
-            and end <= self._ends.get(partition, 0)
-            and self._rows + count <= wanted.limits.chunk_rows
+            end <= self._ends.get(partition, 0)
             and not any(map(of.error, run))
             and list(map(of.offset, run)) == list(range(start, end))
         )
         if not is_plain:
-            return False
-        values = list(map(of.value, run))
-        keys = list(map(of.key, run)) if wanted.has_keys else []
-        size = sum(map(len, filter(None, values))) + sum(map(len, filter(None, keys)))
-        if self._bytes + size > wanted.limits.chunk_bytes:
-            return False
+            return 0
+        columns = [list(map(of.value, run))]
+        if self._wanted.has_keys:
+            columns.append(list(map(of.key, run)))
+        count, size = _fitting(columns, self._wanted.limits.chunk_bytes - self._bytes)
+        if not count:
+            return 0
         arrays = [
             pa.repeat(pa.scalar(partition, pa.int32()), count),
-            pa.array(range(start, end), pa.int64()),
-            pa.array([timestamp_ms for _, timestamp_ms in map(of.timestamp, run)], pa.int64()),
-            pa.array(values, pa.binary()),
+            pa.arange(start, start + count),
+            pa.array(list(map(_LATTER, map(of.timestamp, run[:count]))), pa.int64()),
+            *(pa.array(column[:count], pa.binary()) for column in columns),
         ]
-        if wanted.has_keys:
-            arrays.append(pa.array(keys, pa.binary()))
         self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         self._rows += count
         self._bytes += size
-        self._next[partition] = end
-        return True
+        self._next[partition] = start + count
+        return count
 
     def _take(self, message: Any, events: list[Event]) -> bool:
         """Deal with one record, unless it belongs to the next chunk."""
@@ -194,3 +198,13 @@ class ConsumedSource:
     def close(self, *, is_done: bool = False) -> None:  # noqa: ARG002
         """Give back connections and memory."""
         self._consumer.close()
+
+
+def _fitting(columns: list[list[bytes | None]], room: int) -> tuple[int, int]:
+    """Return how many leading records have no more bytes in these columns, and how many those are."""
+    size = sum(sum(map(len, filter(None, column))) for column in columns)
+    if size <= room:
+        return len(columns[0]), size
+    sizes = (sum(map(len, filter(None, record))) for record in zip(*columns, strict=True))
+    fitting = list(itertools.takewhile(room.__ge__, itertools.accumulate(sizes)))
+    return len(fitting), fitting[-1] if fitting else 0

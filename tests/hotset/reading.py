@@ -28,10 +28,19 @@ def chunks_of(
 
 
 def everything(
-    client: KafkaClient, topic: str, *ranges: OffsetRange, limits: DrainLimits = LIMITS
+    client: KafkaClient,
+    topic: str,
+    *ranges: OffsetRange,
+    limits: DrainLimits = LIMITS,
+    has_headers: bool = True,
 ) -> pa.Table:
-    chunks = list(chunks_of(client, topic, *ranges, limits=limits, has_keys=True, has_headers=True))
-    schema = Wanted(topic, ranges, COMMITTED, limits, has_keys=True, has_headers=True).schema
+    chunks = list(chunks_of(client, topic, *ranges, limits=limits, has_keys=True, has_headers=has_headers))
+    for chunk in chunks:
+        data = [chunk.column(name).drop_null() for name in ("value", "key")]
+        size = sum(len(each) for column in data for each in column.to_pylist())
+        assert chunk.num_rows <= limits.chunk_rows
+        assert size <= limits.chunk_bytes or chunk.num_rows == 1
+    schema = Wanted(topic, ranges, COMMITTED, limits, has_keys=True, has_headers=has_headers).schema
     table = pa.Table.from_batches(chunks, schema)
     table.validate(full=True)
     return table.sort_by([("partition", "ascending"), ("offset", "ascending")])

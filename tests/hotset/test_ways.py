@@ -51,6 +51,7 @@ RECORD = st.fixed_dictionaries(
     codec=st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"]),
     chunk_rows=st.integers(1, 50),
     memory_bytes=st.integers(100, 40_000),
+    has_headers=st.booleans(),
     data=st.data(),
 )
 def test_nobody_can_tell_the_ways_apart(
@@ -60,6 +61,7 @@ def test_nobody_can_tell_the_ways_apart(
     codec: str,
     chunk_rows: int,
     memory_bytes: int,
+    has_headers: bool,
     data: st.DataObject,
 ) -> None:
     topic = make_topic(broker.bootstrap, unique("random"), partitions=2, retention_ms="-1")
@@ -75,7 +77,7 @@ def test_nobody_can_tell_the_ways_apart(
     for pure in ("", "1"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv(PURE, pure)
-            tables.append(everything(client, topic, *ranges, limits=limits))
+            tables.append(everything(client, topic, *ranges, limits=limits, has_headers=has_headers))
 
     expected = [r for p in (0, 1) for r in [r for r in records if r["partition"] == p][starts[p] :]]
     assert tables[0].equals(tables[1])
