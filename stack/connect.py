@@ -96,20 +96,6 @@ class ConnectWorker(Stoppable):
         tasks = int(settings["tasks.max"])
         self._process.wait_for(lambda: self.is_running(name, tasks), START_DEADLINE_S)
 
-    def restart_sink(self, name: str, tasks: int) -> None:
-        """Restart a sink and its tasks, as an operator does with one that has stopped to commit.
-
-        After a rebalance a sink may have no coordinator until the next one
-        (https://github.com/apache/iceberg/pull/15955: its tasks ask for the group's members while the
-        group has none).
-
-        Raises:
-            StackError: The worker refused, or a task failed or did not start in time.
-        """
-        assert self._process is not None
-        self._ask("POST", f"/connectors/{name}/restart?includeTasks=true")
-        self._process.wait_for(lambda: self.is_running(name, tasks), START_DEADLINE_S)
-
     def remove_sink(self, name: str) -> None:
         """Remove a sink; what it has committed stays, and so does its consumer group.
 
