@@ -41,6 +41,7 @@ _SIGNS: Final[Mapping[str, Sign]] = {
 }
 _OPPOSITES: Final[Mapping[str, Sign]] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _PREFIX: Final = frozenset({"prefix", "starts_with", "^@"})
+_EXACT_DOUBLES: Final = 2**53
 
 
 def condition_of(
@@ -109,8 +110,27 @@ class _Reading:
         return self._compared(node["left"], _OPPOSITES[sign] if is_negated else sign, node["right"])
 
     def _compared(self, left: Node, sign: Sign, right: Node) -> Predicate | None:
-        column, value = self._column(left), _literal(right)
+        value = _literal(right)
+        if _is_cast(left, "DOUBLE"):
+            return self._about(left["child"], sign, value)
+        column = self._column(left)
         return None if column is None or value is None else Compared(column, sign, value)
+
+    def _about(self, node: Node, sign: Sign, value: Literals | None) -> Predicate | None:
+        """Return what follows for a whole number of which the nearest double is compared."""
+        is_whole = node["type"] == "COLUMN_REF" and node["column_names"][0] in self._whole
+        column = self._column(node) if is_whole else None
+        is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+        # Below this limit each whole number is its own double, and none beyond it is rounded to one below.
+        if column is None or not is_number or not abs(cast("float", value)) < _EXACT_DOUBLES:
+            return None
+        number = cast("float", value)
+        return all_of(
+            [
+                Compared(column, ">=", math.floor(number)) if sign in ("=", ">", ">=") else None,
+                Compared(column, "<=", math.ceil(number)) if sign in ("=", "<", "<=") else None,
+            ]
+        )
 
     def _prefix(self, node: Node, *, is_negated: bool) -> Predicate | None:
         if node["function_name"] not in _PREFIX:
@@ -122,13 +142,17 @@ class _Reading:
         return NotNull(column) if is_negated else StartsWith(column, value)
 
     def _column(self, node: Node) -> str | None:
-        is_cast = node["type"] == "OPERATOR_CAST" and node["type_expr"]["type_name"] == "BIGINT"
+        is_cast = _is_cast(node, "BIGINT")
         node = node["child"] if is_cast else node
         if node["type"] != "COLUMN_REF" or len(node["column_names"]) != 1:
             return None
         name = node["column_names"][0]
         # A smaller whole number stays the same number; others are rounded, and texts may become null.
         return None if is_cast and name not in self._whole else self._columns.get(name)
+
+
+def _is_cast(node: Node, kind: str) -> bool:
+    return bool(node["type"] == "OPERATOR_CAST" and node["type_expr"]["type_name"] == kind)
 
 
 def _literal(node: Node) -> Literals | None:
