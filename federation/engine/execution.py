@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
-from federation.engine.ahead import Lookout
+from coldset.kept import Kept
+from federation.engine.ahead import Lookout, Outlook
 from federation.engine.bounds import bounds_of
 from federation.engine.clock import StatementClock
 from federation.engine.collect import can_collect_at_once, collect_at_once, collect_in_turn, is_row_by_row
@@ -46,6 +47,19 @@ class Limits:
     timeout_ms: int = 60_000
     max_rows: int = 1_000_000
     max_bytes: int = 256 * 1024 * 1024
+
+
+class _Looked(NamedTuple):
+    """What the plan of a statement tells: whether it is row by row, and what it looks at in each table."""
+
+    is_row_by_row: bool
+    outlooks: Mapping[str, Outlook]
+
+
+_STATEMENTS_KEPT: Final = 256
+
+# By the statement's text and the columns of its tables, on which alone the plan of a steady one depends.
+_looked: Final[Kept[tuple[str, tuple[tuple[str, pa.Schema], ...]], _Looked]] = Kept(_STATEMENTS_KEPT)
 
 
 class Execution:
@@ -106,11 +120,7 @@ class Execution:
     def _run(self, *, reads_all: bool) -> pa.Table:
         # One transaction has one now(), in the plan that is looked at as in the one that runs.
         self._cursor.begin()
-        lookout = self._look_out()
-        if not self._statement.is_explain:
-            # Bound first, so that what is wrong with the statement is said of its own text.
-            self._bound()
-        self._look_ahead(lookout, reads_all=reads_all)
+        self._look_ahead(reads_all=reads_all)
         for name, streams in self._streams.items():
             if reads_all:
                 streams.columns = tuple(streams.schema.names)
@@ -135,18 +145,32 @@ class Execution:
         _require_shown_exactly(relation)
         return relation
 
-    def _look_out(self) -> Lookout:
+    def _look_out(self) -> _Looked:
+        """Return what the statement looks at, found in its plan, or known if it was planned before."""
+        shown = {name: each.schema for name, each in self._streams.items() if Part.ROWS in each.parts}
+        is_kept = self._statement.is_steady and not self._statement.is_explain
+        is_kept &= all(each.parts == {Part.ROWS} for each in self._streams.values())
+        key = (self._statement.sql, tuple(shown.items()))
+        found = _looked.get(key) if is_kept else None
+        if found is not None:
+            return found
         for name, streams in self._streams.items():
             for part in streams.parts - {Part.ROWS}:
                 self._cursor.register(part.of(name), streams.letters())
-        shown = {name: each.schema for name, each in self._streams.items() if Part.ROWS in each.parts}
-        return Lookout(self._cursor, shown, LETTERS.names)
+        lookout = Lookout(self._cursor, shown, LETTERS.names)
+        if not self._statement.is_explain:
+            # Bound first, so that what is wrong with the statement is said of its own text.
+            self._bound()
+        plan, outlooks = lookout.look(self._statement.sql)
+        found = _Looked(is_row_by_row(plan), outlooks)
+        if is_kept:
+            _looked.put(key, found)
+        return found
 
-    def _look_ahead(self, lookout: Lookout, *, reads_all: bool) -> None:
-        # The plan of this very statement tells what its scans look at.
-        plan, found = lookout.look(self._statement.sql)
-        self._is_at_once = self._is_at_once and is_row_by_row(plan)
-        for name, outlook in found.items():
+    def _look_ahead(self, *, reads_all: bool) -> None:
+        looked = self._look_out()
+        self._is_at_once = self._is_at_once and looked.is_row_by_row
+        for name, outlook in looked.outlooks.items():
             streams = self._streams[name]
             # Rows without any column cannot be counted, so one is always read.
             streams.columns = outlook.columns or streams.columns[:1]

@@ -20,7 +20,7 @@ import duckdb
 
 from coldset.kept import Kept
 from federation.engine.rewrite import rewrite_tables
-from federation.engine.told import counted_as, names_told
+from federation.engine.told import counted_as, is_steady, names_told
 from federation.errors import SqlError, StatementRefusedError
 
 MAX_SQL_BYTES: Final = 64 * 1024
@@ -41,6 +41,7 @@ class Statement:
         is_explain: Whether it asks for the plan only.
         names: All names in it, folded, or None if it may look at columns that it does not name.
         counted_as: What its column is called if all it asks is how many rows one table has; else None.
+        is_steady: Whether it surely means the same at any time, over tables of the same columns.
     """
 
     sql: str
@@ -48,6 +49,7 @@ class Statement:
     is_explain: bool
     names: frozenset[str] | None = None
     counted_as: str | None = None
+    is_steady: bool = False
 
 
 _parsed: Final[Kept[tuple[str, frozenset[str]], Statement]] = Kept(
@@ -96,11 +98,18 @@ def _parse(sql: str, tables: Collection[str]) -> Statement:
     try:
         counted = counted_as(tree)
         found = rewrite_tables(tree, tables)
-        names = names_told(tree)
+        names, means_the_same = names_told(tree), is_steady(tree)
         rewritten = _call("SELECT to_json(json_deserialize_sql(?::JSON))", json.dumps(tree))
     except RecursionError as exc:
         raise StatementRefusedError("the statement is nested too deeply; simplify it") from exc
-    return Statement(str(rewritten), tuple(sorted(found)), is_explain, names, counted)
+    return Statement(
+        str(rewritten),
+        tuple(sorted(found)),
+        is_explain,
+        names=names,
+        counted_as=counted,
+        is_steady=means_the_same,
+    )
 
 
 def _require_small(sql: str) -> None:

@@ -1,7 +1,8 @@
-"""What the text of a statement alone tells: the names in it, and whether it only counts.
+"""What the text of a statement alone tells: the names in it, if it only counts, and if it is steady.
 
-Both are hints that save planning. A column that a statement looks at without naming it is found out when the
-engine runs it (see `views`), so a hint that is wrong costs time and no row. This file must not know tables.
+The first two are hints that save planning. A column that a statement looks at without naming it is found out
+when the engine runs it (see `views`), so a hint that is wrong costs time and no row. The last is no hint: a
+steady statement is planned once, so it is said only of what plainly is. This file must not know tables.
 """
 
 from __future__ import annotations
@@ -11,6 +12,51 @@ from typing import Any, Final
 
 # Nodes by which a statement looks at columns that it does not name.
 _UNNAMED: Final = frozenset({"POSITIONAL_REFERENCE", "SHOW_REF", "STAR"})
+# Functions of nothing but their arguments. The engine says so of others too, and not rightly: of `age`.
+_STEADY: Final = frozenset(
+    {
+        "!~~",
+        "%",
+        "*",
+        "+",
+        "-",
+        "/",
+        "//",
+        "abs",
+        "avg",
+        "count",
+        "count_star",
+        "date_part",
+        "date_trunc",
+        "floor",
+        "length",
+        "lower",
+        "max",
+        "min",
+        "round",
+        "starts_with",
+        "sum",
+        "upper",
+        "||",
+        "~~",
+    }
+)
+# What the engine takes for a function where no column is called so.
+_CALLED_BARE: Final = frozenset(
+    {
+        "current_catalog",
+        "current_date",
+        "current_role",
+        "current_schema",
+        "current_time",
+        "current_timestamp",
+        "current_user",
+        "localtime",
+        "localtimestamp",
+        "session_user",
+        "user",
+    }
+)
 # This one turns errors into nulls, and so would hide what it looked at.
 _TRY: Final = "OPERATOR_TRY"
 
@@ -63,6 +109,29 @@ def names_told(tree: Any) -> frozenset[str] | None:
             return None
         found.add(text.lower())
     return frozenset(found)
+
+
+def is_steady(tree: Any) -> bool:
+    """Return whether a statement surely means the same at any time, over tables of the same columns.
+
+    Args:
+        tree: What `json_serialize_sql` answers.
+
+    Raises:
+        Nothing of its own.
+    """
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, list):
+            pending.extend(node)
+        elif isinstance(node, dict):
+            pending.extend(node.values())
+            if "function_name" in node and node["function_name"] not in _STEADY:
+                return False
+            if any(name.lower() in _CALLED_BARE for name in node.get("column_names", ())):
+                return False
+    return True
 
 
 def counted_as(tree: Any) -> str | None:

@@ -41,20 +41,21 @@ def show(
     """
     if Part.ROWS not in streams.parts:
         return
-    cursor.register(_cold(name), streams.cold())
     parts = [f"SELECT * FROM {quoted(_cold(name))}"]
     if streams.taken.cut.hot_span:
         cursor.register(_hot(name), streams.hot() if loaded is None else _by_place(loaded))
         columns = "*" if loaded is None else _columns(cursor, streams, loaded)
         parts.append(f"SELECT {columns} FROM {quoted(_hot(name))}")
-    scan = streams.narrowed
+    scan, is_rest = streams.narrowed, True
     if scan is not None:
         scan.require_unchanged()
         scanned = scan.sql(streams.schema.names, deletes_of(scan))
         # A view is of something, if only of no rows; and a column that is in no file has its type from there.
         is_typed = set(streams.schema.names) <= {field_name for _, field_name, _ in scan.fields}
-        is_rest = scan.rest or not is_typed or not (scanned or parts[1:])
+        is_rest = bool(scan.rest) or not is_typed or not (scanned or parts[1:])
         parts = [*([scanned] if scanned else []), *(parts if is_rest else parts[1:])]
+    if is_rest:
+        cursor.register(_cold(name), streams.cold())
     if streams.counted is not None:
         # The stream, if only of no rows, says which types the nulls have.
         parts[0] += "" if streams.rest else " WHERE false"
