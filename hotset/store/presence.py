@@ -36,9 +36,12 @@ def remove_if_alone(root: Path) -> bool:
         Nothing of its own.
     """
     file = _present(os.getpid(), root)
-    if file is None or not _lock(file, fcntl.LOCK_EX):
+    if file is None:
         return False
     try:
+        # Asking for more and being refused gives up what was had (flock(2)), so it is taken again below.
+        if not _lock(file, fcntl.LOCK_EX):
+            return False
         for path in root.iterdir():
             if path.name == _FILE:
                 continue
@@ -49,7 +52,7 @@ def remove_if_alone(root: Path) -> bool:
     except OSError:
         return False
     finally:
-        _lock(file, fcntl.LOCK_SH)
+        _share(file)
     return True
 
 
@@ -57,13 +60,19 @@ def remove_if_alone(root: Path) -> bool:
 def _present(_pid: int, root: Path) -> int | None:
     with contextlib.suppress(OSError):
         file = os.open(root / _FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        # Somebody who removes everything is done soon.
-        for _ in range(_TRIES):
-            if _lock(file, fcntl.LOCK_SH):
-                return file
-            time.sleep(_PAUSE_S)
+        if _share(file):
+            return file
         os.close(file)
     return None
+
+
+def _share(file: int) -> bool:
+    # Somebody who removes everything is done soon.
+    for _ in range(_TRIES):
+        if _lock(file, fcntl.LOCK_SH):
+            return True
+        time.sleep(_PAUSE_S)
+    return False
 
 
 def _lock(file: int, kind: int) -> bool:

@@ -9,6 +9,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,7 +26,7 @@ from hotset.store.names import BASE, new_chunk
 from hotset.store.space import Space
 
 LIMIT = 1 << 24
-USE = "import sys; from pathlib import Path; from hotset.store.presence import be_present; "
+USE = "import sys; from pathlib import Path; from hotset.store.presence import be_present, remove_if_alone; "
 
 
 def add_chunk(space: Space, log: str, *, unused_s: float = 0.0) -> Path:
@@ -81,19 +83,40 @@ def test_the_last_process_can_remove_everything_and_begin_anew(tmp_path: Path) -
 def test_what_another_process_uses_stays(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     path = add_chunk(space_of(settings), "log")
-    code = f"{USE}be_present(Path({str(tmp_path)!r})); print(); sys.stdin.read()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
-
+    with another_user(tmp_path) as other:
         assert not clear_store(settings)
         assert path.exists()
         other.kill()
 
     assert clear_store(settings)
     assert not path.exists()
+
+
+def test_who_was_refused_to_clear_is_still_present(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    path = add_chunk(space_of(settings), "log")
+    with another_user(tmp_path) as other:
+        assert not clear_store(settings)
+        other.kill()
+
+    third = subprocess.run(
+        [sys.executable, "-c", f"{USE}print(remove_if_alone(Path({str(tmp_path)!r})))"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert third.stdout.strip() == "False"
+    assert path.exists()
+
+
+@contextmanager
+def another_user(root: Path) -> Iterator[subprocess.Popen[str]]:
+    """Yield another process that uses the store, and will until it is killed."""
+    code = f"{USE}be_present(Path({str(root)!r})); print(); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        yield other
 
 
 def test_a_gateway_leaves_nothing_in_the_default_place_and_a_named_one_alone(
