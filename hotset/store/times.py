@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from hotset.store.chunks import Chunk
 from hotset.store.files import Maps
-from hotset.store.names import BASE
 
 _TIMES: Final = "times_ms"
 
@@ -39,7 +38,7 @@ def may_be_within(maps: Maps, chunk: Chunk, times_ms: tuple[int | None, int | No
         Nothing of its own.
     """
     # A base that is not there is found out by whoever opens the chunk.
-    base = None if times_ms == (None, None) else maps.get(chunk.path(BASE))
+    base = None if times_ms == (None, None) else maps.get(chunk.base)
     if base is None:
         return True
     (low, high), (first, last) = times_ms, base.notes[_TIMES]
