@@ -25,7 +25,7 @@ from pyiceberg.types import NestedField, StructType
 from coldset.bounds import HeldFile, RowBounds, Value, constants_of
 from coldset.catalog import PinnedTable
 from coldset.errors import ColdReadError
-from coldset.read import UNREADABLE
+from coldset.opened import UNREADABLE
 
 
 def footer_bounds(

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile, ManifestFile
+from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import (
     DecimalType,
     DoubleType,
@@ -119,8 +120,12 @@ def _of_file(pinned: PinnedTable, file: DataFile, field: NestedField) -> Fact:
         has_nan=nans != 0,
     )
     for place, part in enumerate(pinned.table.specs()[file.spec_id].fields):
-        if part.source_id == number:
-            found = found.both(of_partition(part.transform, kind, file.partition[place]))
+        if part.source_id != number:
+            continue
+        said = of_partition(part.transform, kind, file.partition[place])
+        if isinstance(part.transform, IdentityTransform):
+            return said  # which is what readers take, whatever an imported file has itself
+        found = found.both(said)
     return found
 
 

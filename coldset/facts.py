@@ -207,7 +207,9 @@ def _range(
 ) -> tuple[Value | None, Value | None]:
     if isinstance(transform, IdentityTransform):
         found = comparable(value, kind)
-        return (None, None) if _may_be_narrowed(found, kind) else (found, found)
+        if isinstance(kind, DoubleType) and isinstance(found, float):
+            return _filed_under(found)
+        return found, found
     if isinstance(transform, TruncateTransform):
         return _truncated(transform.width, kind, value)
     if isinstance(transform, BucketTransform) or not isinstance(value, int):
@@ -255,14 +257,15 @@ def _as_float(value: Any, kind: IcebergType) -> float | None:
         return None
 
 
-def _may_be_narrowed(value: Value | None, kind: IcebergType) -> bool:
+def _filed_under(value: float) -> _Sides:
     # PyIceberg files a double under the single that is next to it.
-    if not isinstance(kind, DoubleType) or not isinstance(value, float):
-        return False
     try:
-        return _single(value) == value
+        if _single(value) != value:
+            return value, value
     except OverflowError:
-        return False
+        return value, value
+    around = abs(value) * 2.0**-23 + 2.0**-148
+    return (None, None) if math.isinf(value) else (value - around, value + around)
 
 
 def _single(value: float) -> float:

@@ -7,18 +7,21 @@ read has no footer here, and whoever reads its rows says why. This file decides 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow.parquet as pq
 from pyiceberg.io import FileIO
+from pyiceberg.types import NestedField
 
 from coldset.columns import FileColumn, file_columns
+from coldset.facts import UNKNOWN, Fact, comparable
 from coldset.files import ColdFile
 from coldset.kept import Kept
-from coldset.read import UNREADABLE
+from coldset.opened import UNREADABLE
+from coldset.row_groups import common_facts
 from coldset.sql_text import local_path
 from coldset.unchanged import Stamp, stamp_of
 
@@ -28,11 +31,28 @@ _THREADS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """The columns and rows of a file on this machine, and how the file looked."""
+    """The columns and rows of a file on this machine, and how the file looked.
+
+    Attributes:
+        facts: What all its row groups say alike of the columns that were asked for, by their ids.
+    """
 
     columns: tuple[FileColumn, ...]
     rows: int
     stamp: Stamp
+    facts: Mapping[int, Fact]
+
+    def has_only(self, column: NestedField, value: object) -> bool:
+        """Return whether a column is known to have one value, or null, in all rows.
+
+        Raises:
+            Nothing of its own.
+        """
+        fact = self.facts.get(column.field_id, UNKNOWN)
+        if value is None:
+            return not fact.has_value
+        same = comparable(value, column.field_type)
+        return same is not None and fact.low == fact.high == same and not fact.has_null
 
 
 _kept: Final[Kept[str, Footer]] = Kept(_KEPT, lambda found: len(found.columns) + 1)
@@ -57,8 +77,13 @@ def forget_footer(path: str) -> None:
     _kept.forget(path)
 
 
-def read_footers(files: Sequence[ColdFile], io: FileIO) -> None:
+def read_footers(files: Sequence[ColdFile], io: FileIO, columns: Sequence[NestedField] = ()) -> None:
     """Read the footers that are not known yet, of files on this machine.
+
+    Args:
+        files: Whose footers.
+        io: Reaches them.
+        columns: Columns of the table whose values matter, too.
 
     Raises:
         Nothing of its own.
@@ -66,13 +91,13 @@ def read_footers(files: Sequence[ColdFile], io: FileIO) -> None:
     unknown = [file for file in files if footer_of(file) is None]
     if len(unknown) < _THREADS:
         for file in unknown:
-            _read(file, io)
+            _read(file, io, columns)
         return
     with ThreadPoolExecutor(_THREADS) as threads:
-        list(threads.map(lambda file: _read(file, io), unknown))
+        list(threads.map(lambda file: _read(file, io, columns), unknown))
 
 
-def _read(file: ColdFile, io: FileIO) -> None:
+def _read(file: ColdFile, io: FileIO, wanted: Sequence[NestedField]) -> None:
     path = local_path(file.path)
     stamp = None if path is None else stamp_of(path)
     # What is no regular file is not opened at all, for that may never end.
@@ -82,6 +107,7 @@ def _read(file: ColdFile, io: FileIO) -> None:
         with io.new_input(file.path).open() as stream:
             metadata = pq.read_metadata(stream)
         columns = file_columns(metadata.schema.to_arrow_schema(), None)
+        facts = common_facts(metadata, columns, wanted)
     except UNREADABLE:
         return
-    _kept.put(path, Footer(columns, metadata.num_rows, stamp))
+    _kept.put(path, Footer(columns, metadata.num_rows, stamp, facts))

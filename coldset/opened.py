@@ -16,6 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+from pyiceberg.exceptions import ResolveError
 from pyiceberg.io import FileIO
 from pyiceberg.table.name_mapping import NameMapping
 
@@ -25,6 +26,9 @@ from coldset.errors import UnsupportedTableError
 from coldset.unchanged import require_regular
 
 _BUFFER_BYTES: Final = 8 << 20
+
+# What pyiceberg and Arrow raise for files that are missing, broken or not what the metadata says.
+UNREADABLE: Final = (OSError, pa.ArrowException, ValueError, KeyError, NotImplementedError, ResolveError)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,22 +20,19 @@ from pyiceberg.types import NestedField
 from pyroaring import BitMap64
 
 from coldset.catalog import PinnedTable
-from coldset.columns import with_id
+from coldset.constants import constants_in_sql, partitioned_by
 from coldset.errors import ColdReadError, UnsupportedTableError
 from coldset.files import ColdFile
-from coldset.footers import Footer, footer_of, forget_footer, read_footers
+from coldset.footers import footer_of, forget_footer, read_footers
 from coldset.kept import Kept
+from coldset.opened import UNREADABLE
 from coldset.positions import deleted_positions
-from coldset.read import UNREADABLE, constants_of
 from coldset.scan import plan_files
 from coldset.sql_text import (
     column_definition,
-    is_scanned_alike,
-    literal,
     local_path,
     may_hold_nan,
     quoted,
-    sql_type,
     text_literal,
 )
 from coldset.unchanged import Stamp, stamp_of
@@ -206,7 +203,11 @@ def _plan(pinned: PinnedTable, key: ScanKey, io: FileIO) -> ParquetScan:
     # The engine takes names that differ in case only for one.
     if None in definitions or len({name.lower() for name in target.names}) < len(target.names):
         return ParquetScan(key, (), (), files, 0)
-    read_footers([file for file in files if _may_be_scanned(file)], io)
+    read_footers(
+        [file for file in files if _may_be_scanned(file)],
+        io,
+        partitioned_by(pinned.table.metadata, pinned.schema.fields),
+    )
     members: dict[_Group, list[_Member]] = {}
     rest: list[ColdFile] = []
     for file in files:
@@ -249,7 +250,7 @@ def _member(
     path, footer = local_path(file.path), footer_of(file)
     if path is None or footer is None or footer.rows != file.rows or not _may_be_scanned(file):
         return None
-    constants = _constants(pinned, file, fields, footer)
+    constants = constants_in_sql(pinned.table.metadata, file, fields, footer)
     deleted = None if constants is None else _deleted(file, io)
     if constants is None or deleted is None:
         return None
@@ -264,30 +265,6 @@ def _may_be_scanned(file: ColdFile) -> bool:
     is_by_position = not any(delete.keys for delete in file.deletes)
     is_small = 0 < file.rows <= _MOST_ROWS
     return file.file_format == "parquet" and is_by_position and is_small and local_path(file.path) is not None
-
-
-def _constants(
-    pinned: PinnedTable, file: ColdFile, fields: Sequence[tuple[NestedField, pa.DataType]], footer: Footer
-) -> tuple[tuple[int, str], ...] | None:
-    """Return the columns that the file's partition fills, or None if the file is not scanned."""
-    by_partition = constants_of(pinned.table.metadata, file)
-    found: list[tuple[int, str]] = []
-    for each, kind in fields:
-        try:
-            column = with_id(footer.columns, each.field_id)
-        except ValueError:
-            return None
-        if column is not None and not is_scanned_alike(each, kind, column[1]):
-            return None
-        if column is None and each.field_id in by_partition:
-            value = by_partition[each.field_id]
-            text = "NULL" if value is None else literal(value, kind)
-            if text is None:
-                return None
-            found.append((each.field_id, f"CAST({text} AS {sql_type(kind)})"))
-        elif column is None and each.required and each.initial_default is None:
-            return None
-    return tuple(found)
 
 
 def _deleted(file: ColdFile, io: FileIO) -> BitMap64 | None:

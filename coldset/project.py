@@ -28,7 +28,7 @@ class Projection:
     Attributes:
         columns: What the file has.
         constants: Columns by id that have one value in all rows of the file, by its partition. An imported
-            file may say otherwise, and is not believed but for doubles, which PyIceberg files as singles.
+            file may say otherwise, and is not believed.
     """
 
     columns: tuple[FileColumn, ...]
@@ -41,10 +41,12 @@ class Projection:
             ValueError, pa.ArrowException: The file's column is not one that could have become the table's.
         """
         found = with_id(self.columns, field.field_id)
-        is_exact = not isinstance(field.field_type, DoubleType)
-        if found is None or (field.field_id in self.constants and is_exact):
+        is_constant = field.field_id in self.constants
+        is_double = isinstance(field.field_type, DoubleType)
+        if found is None or (is_constant and not is_double):
             return self._absent(field, target, batch.num_rows)
-        return self._project(field, target, found[1], batch.column(str(found[0])))
+        values = self._project(field, target, found[1], batch.column(str(found[0])))
+        return _filed_as(values, self.constants[field.field_id]) if is_constant else values
 
     def leaf(self, path: Sequence[NestedField], target: pa.DataType, batch: pa.RecordBatch) -> pa.Array:
         """Return a column, or a field in structs, which is null where a struct around it is.
@@ -52,6 +54,8 @@ class Projection:
         Raises:
             ValueError, pa.ArrowException: The file's column is not one that could have become the table's.
         """
+        if len(path) == 1:
+            return self.column(path[0], target, batch)
         found = with_id(self.columns, path[0].field_id)
         values = None if found is None else _plain(batch.column(str(found[0])))
         for part in path[1:]:
@@ -167,6 +171,14 @@ def is_widening(source: pa.DataType, target: pa.DataType) -> bool:
         # ORC has bytes of no certain length, which a cast insists on.
         return source == _stored(target) or bool(pa.types.is_binary(source))
     return any(matches(target) and any(each(source) for each in sources) for matches, sources in _WIDENINGS)
+
+
+def _filed_as(values: pa.Array, constant: Any) -> pa.Array:
+    """Return a partition's double, or the file's own where that was filed as the single next to it."""
+    filed = pa.array([constant], pa.float64())
+    singles = values.cast(pa.float32()).cast(pa.float64())
+    is_filed = pc.equal(singles.view(pa.int64()), filed.view(pa.int64())[0])
+    return pc.if_else(pc.coalesce(is_filed, pa.scalar(value=False)), values, filed[0])
 
 
 def _is_narrow_integer(found: pa.DataType) -> bool:

@@ -8,30 +8,24 @@ time. No planning happens here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.exceptions import ResolveError
 from pyiceberg.io import FileIO, load_file_io
-from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import NestedField
 from pyroaring import BitMap64
 
+from coldset.constants import constants_of
 from coldset.errors import ColdReadError, UnsupportedTableError
 from coldset.files import ColdFile, DeleteFile
 from coldset.kept import Kept
 from coldset.keys import DeletedKeys, deleted_keys
-from coldset.opened import AnyFile, open_file
+from coldset.opened import UNREADABLE, AnyFile, open_file
 from coldset.positions import deleted_positions
 from coldset.project import Projection
 from coldset.row_groups import wanted_groups
 from coldset.scan import ColdTask
 from coldset.schema import arrow_schema
-
-# What pyiceberg and Arrow raise for files that are missing, broken or not what the metadata says.
-UNREADABLE: Final = (OSError, pa.ArrowException, ValueError, KeyError, NotImplementedError, ResolveError)
 
 
 def read_cold(
@@ -129,7 +123,8 @@ class _FileReader:
         where = self._task.where
         if where is None or opened.footer is None:
             return None
-        return wanted_groups(opened.footer, opened.columns, self._task.schema, where)
+        constants = constants_of(self._task.metadata, self._file)
+        return wanted_groups(opened.footer, opened.columns, self._task.schema, where, constants)
 
     def _left(self, projection: Projection, batch: pa.RecordBatch, start: int) -> pa.Array | None:
         """Return which rows are left, of a batch that starts at a row of the file; None for all."""
@@ -145,19 +140,6 @@ class _FileReader:
             found = keys.hides(values)
             hidden = found if hidden is None else pc.or_(hidden, found)
         return None if hidden is None else pc.invert(hidden)
-
-
-def constants_of(metadata: TableMetadata, file: ColdFile) -> dict[int, object]:
-    """Return the values that a file's partition gives to columns, by id, whatever is in the file.
-
-    Raises:
-        Nothing of its own.
-    """
-    return {
-        field.source_id: file.partition[place]
-        for place, field in enumerate(metadata.specs()[file.spec_id].fields)
-        if isinstance(field.transform, IdentityTransform)
-    }
 
 
 def _rows_of_others(opened: AnyFile, groups: Sequence[bool] | None) -> int:

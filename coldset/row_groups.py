@@ -7,11 +7,11 @@ what they do with NaN. Which rows of a group are wanted is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from pyiceberg.schema import Schema
-from pyiceberg.types import DoubleType, FloatType, IcebergType, IntegerType, LongType
+from pyiceberg.types import DoubleType, FloatType, IcebergType, IntegerType, LongType, NestedField
 
 from coldset.columns import FileColumn
 from coldset.facts import UNKNOWN, Fact, comparable
@@ -19,7 +19,13 @@ from coldset.predicate import Predicate
 from coldset.pruning import may_match
 
 
-def wanted_groups(footer: Any, columns: Sequence[FileColumn], schema: Schema, where: Predicate) -> list[bool]:
+def wanted_groups(
+    footer: Any,
+    columns: Sequence[FileColumn],
+    schema: Schema,
+    where: Predicate,
+    constants: Collection[int] = (),
+) -> list[bool]:
     """Return, for each row group, whether it may have rows for which a predicate is true.
 
     Args:
@@ -27,21 +33,44 @@ def wanted_groups(footer: Any, columns: Sequence[FileColumn], schema: Schema, wh
         columns: Its columns, with the table's ids.
         schema: The table's, whose names the predicate uses.
         where: What is asked for.
+        constants: Ids of columns whose values are not the file's.
 
     Raises:
         Nothing of its own.
     """
-    leaves = dict(_leaves(columns))
+    leaves = {number: place for number, place in _leaves(columns) if number not in constants}
 
     def facts_of(name: str) -> tuple[Sequence[Fact], IcebergType] | None:
         field = next((each for each in schema.fields if each.name == name), None)
         place = None if field is None else leaves.get(field.field_id)
         if field is None or place is None:
             return None
-        groups = (footer.row_group(number) for number in range(footer.num_row_groups))
-        return [_fact(group, place, field.field_type) for group in groups], field.field_type
+        return _facts(footer, place, field.field_type), field.field_type
 
     return may_match(where, facts_of, footer.num_row_groups)
+
+
+def common_facts(
+    footer: Any, columns: Sequence[FileColumn], fields: Iterable[NestedField]
+) -> dict[int, Fact]:
+    """Return what all row groups say alike of columns, by their ids; what they say otherwise is left out.
+
+    Raises:
+        Nothing of its own.
+    """
+    leaves = dict(_leaves(columns))
+    found: dict[int, Fact] = {}
+    for field in fields:
+        if field.field_id in leaves and field.field_type.is_primitive:
+            said = set(_facts(footer, leaves[field.field_id], field.field_type))
+            if len(said) == 1:
+                found[field.field_id] = said.pop()
+    return found
+
+
+def _facts(footer: Any, place: int, kind: IcebergType) -> list[Fact]:
+    groups = (footer.row_group(number) for number in range(footer.num_row_groups))
+    return [_fact(group, place, kind) for group in groups]
 
 
 def _leaves(columns: Sequence[FileColumn]) -> Iterator[tuple[int, int]]:

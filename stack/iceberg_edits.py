@@ -57,14 +57,17 @@ def add_column(session: SparkSession, *, table: str, name: str, kind: str, defau
     load(session, table).updateSchema().addColumn(name, of_kind, None, literal).commit()
 
 
-def append(session: SparkSession, *, table: str, rows: Sequence[Sequence[Any]]) -> None:
+def append(
+    session: SparkSession, *, table: str, rows: Sequence[Sequence[Any]], partition: Sequence[Any] = ()
+) -> None:
     """Append rows as one file.
 
     Args:
         session: It has the table in catalog `lake`.
-        table: Namespace and name; without partitions.
+        table: Namespace and name.
         rows: Numbers of 32 bits, texts, nulls, and pairs of a Java class and what its `parse` or
             `fromString` takes.
+        partition: The values of the partition to file the rows under, whatever they are themselves.
 
     Raises:
         Exception: Java's own.
@@ -77,7 +80,12 @@ def append(session: SparkSession, *, table: str, rows: Sequence[Sequence[Any]]) 
         for place, value in enumerate(row):
             record.set(place, _parsed(java, value) if isinstance(value, list | tuple) else value)
         made.add(record)
-    writer = writers(session, found, []).newDataWriter(output(session, found), found.spec(), None)
+    filed = java.org.apache.iceberg.PartitionData(found.spec().partitionType())
+    for place, value in enumerate(partition):
+        filed.put(place, value)
+    writer = writers(session, found, []).newDataWriter(
+        output(session, found), found.spec(), filed if partition else None
+    )
     found.newAppend().appendFile(written(writer, made).toDataFile()).commit()
 
 

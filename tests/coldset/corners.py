@@ -5,11 +5,14 @@ As in `shapes`, Iceberg's own runtime makes them on Spark.
 
 from __future__ import annotations
 
-from tests.coldset.shapes import COMPACT, MERGE_ON_READ, NOTE, DeleteByKey, Step, rows, table
+from tests.coldset.shapes import COMPACT, MERGE_ON_READ, NOTE, DeleteByKey, Edit, Step, rows, table
 
 _VERSION = "ALTER TABLE {{t}} SET TBLPROPERTIES ('format-version'='{}')"
 _CODEC = "ALTER TABLE {{t}} SET TBLPROPERTIES ('write.parquet.compression-codec'='{}')"
 
+# A partition, and days as they are in rows; its own is the first.
+_FILED = (7, "x", 0.5, 18262)
+_DAY, _OTHER_DAY = (("java.time.LocalDate", day) for day in ("2020-01-01", "1999-12-31"))
 
 CORNERS: dict[str, tuple[Step, ...]] = {
     "nothing was ever written": (table("id BIGINT, a STRING"),),
@@ -131,6 +134,25 @@ CORNERS: dict[str, tuple[Step, ...]] = {
             for p in (7, 8)
         ),
         "CALL lake.system.add_files(table => '{name}', source_table => '`parquet`.`{dir}/in`')",
+    ),
+    "files with ids say other things than their partitions": (
+        table("id INT, p INT, s STRING, x DOUBLE, day DATE", partitioned="p, s, x, day", **MERGE_ON_READ),
+        "INSERT INTO {t} SELECT /*+ COALESCE(1) */ id, 7, 'x', 0.5, DATE'2020-01-01' FROM range(3)",
+        *(
+            Edit("append", {"rows": [[first + n, *row] for n, row in enumerate(said)], "partition": filed})
+            for first, filed, said in (
+                (10, _FILED, [[7, "x", 0.5, _DAY], [7, "x", 0.5, _DAY]]),
+                (20, _FILED, [[1, "own", 3.25, _OTHER_DAY], [7, "z", 0.5, _DAY], [9, "x", -2.5, _DAY]]),
+                (30, _FILED, [[8, "own", 3.25, _OTHER_DAY]]),
+                (40, _FILED, [[None, None, None, None], [7, "x", 0.5, _DAY]]),
+                (50, [None] * 4, [[7, "x", 0.5, _DAY], [None, None, None, None]]),
+                (60, [None] * 4, [[None, None, None, None]]),
+            )
+        ),
+        DeleteByKey(("p", "id"), "id", 21),
+        DeleteByKey(("s", "day", "id"), "id", 22),
+        "DELETE FROM {t} WHERE id = 11",
+        "INSERT INTO {t} VALUES (70, 7, 'x', 0.5, DATE'2020-01-01')",
     ),
     "imported times are older and newer than nanoseconds go": (
         table("id BIGINT, at TIMESTAMP"),

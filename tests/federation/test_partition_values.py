@@ -1,0 +1,139 @@
+"""A column that a table is partitioned by has the partition's value, whatever an imported file has there.
+
+What Iceberg's own readers give for such a file is in `tests/coldset/corners.py`.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.conversions import to_bytes
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.typedef import Record
+from pyiceberg.types import DoubleType, IntegerType
+
+import federation.engine.query as query
+from coldset.facts import of_partition
+from coldset.schema import arrow_schema
+from tests.federation.test_cold_scan import Alone
+
+LONG = "a text that is longer than a manifest's bounds are"
+
+
+def partitioned(directory: Path, kind: pa.DataType) -> Alone:
+    """A table of columns `id` and `p`, partitioned by `p`."""
+    table = Alone(directory, pa.schema([("id", pa.int32()), ("p", kind)]))
+    with table.catalog.load_table(table.name).update_spec() as spec:
+        spec.add_identity("p")
+    return table
+
+
+def file_under(table: Alone, partition: Any, ids: list[int], values: list[Any], **how: Any) -> None:
+    """Make a file part of the table under a partition, as an import does that does not look into it."""
+    loaded = table.catalog.load_table(table.name)
+    schema = pa.schema(
+        pa.field(each.name, each.type, metadata={"PARQUET:field_id": str(place)})
+        for place, each in enumerate(arrow_schema(loaded.schema()), 1)
+    )
+    path = table.directory / f"{ids[0]}.parquet"
+    pq.write_table(pa.table([ids, values], schema=schema), path, **how)
+    said = {2: to_bytes(IntegerType(), values[0])} if isinstance(values[0], int) else {}
+    file = DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=path.as_uri(),
+        file_format=FileFormat.PARQUET,
+        partition=Record(partition),
+        record_count=len(ids),
+        file_size_in_bytes=path.stat().st_size,
+        lower_bounds=said,
+        upper_bounds=said,
+        null_value_counts={2: 0} if said else {},
+    )
+    file.spec_id = loaded.spec().spec_id
+    with loaded.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
+        append.append_data_file(file)
+
+
+@pytest.fixture(params=[True, False], ids=["the engine's scan", "the reader of files"])
+def _any_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not request.param:
+        monkeypatch.setattr(query, "plan_scan", lambda _taken: None)
+
+
+@pytest.mark.usefixtures("_any_reader")
+def test_a_file_that_contradicts_its_partition_is_not_believed(tmp_path: Path) -> None:
+    table = partitioned(tmp_path, pa.int32())
+    file_under(table, 7, [1, 2], [7, 7])
+    file_under(table, 7, [3, 4, 5], [1, 1, 1])
+    file_under(table, 7, [6, 7], [None, 7])
+    file_under(table, None, [8], [7])
+
+    assert table.ask("SELECT p FROM {t} ORDER BY id").values() == [[7, 7, 7, 7, 7, 7, 7, None]]
+    assert table.ask("SELECT id FROM {t} WHERE p = 7 ORDER BY id").values() == [[1, 2, 3, 4, 5, 6, 7]]
+    assert table.ask("SELECT id FROM {t} WHERE p IS NULL").values() == [[8]]
+    assert table.ask("SELECT id FROM {t} WHERE p = 1").values() == [[]]
+    assert table.ask("SELECT count(*) FROM {t} WHERE p > 1 AND id > 4").values() == [[3]]
+
+
+@pytest.mark.usefixtures("_any_reader")
+def test_row_groups_are_not_left_out_by_what_the_file_says_of_its_partition(tmp_path: Path) -> None:
+    table = partitioned(tmp_path, pa.int32())
+    file_under(table, 7, [1, 2, 3, 4], [7, 1, 1, 7], row_group_size=1)
+
+    assert table.ask("SELECT id FROM {t} WHERE p = 7 AND id < 4 ORDER BY id").values() == [[1, 2, 3]]
+
+
+@pytest.mark.usefixtures("_any_reader")
+def test_a_double_of_the_file_counts_only_where_it_was_filed_as_the_single_next_to_it(
+    tmp_path: Path,
+) -> None:
+    table = partitioned(tmp_path, pa.float64())
+    single = -9.899999618530273
+    file_under(table, single, [1, 2, 3, 4], [-9.9, 3.25, None, single])
+    file_under(table, 0.0, [5, 6], [-0.0, float("nan")])
+    file_under(table, None, [7], [3.25])
+
+    assert table.ask("SELECT p FROM {t} ORDER BY id").values() == [
+        [-9.9, single, single, single, 0.0, 0.0, None]
+    ]
+    assert table.ask("SELECT id FROM {t} WHERE p = -9.9").values() == [[1]]
+    assert table.ask("SELECT id FROM {t} WHERE p = 3.25").values() == [[]]
+    assert table.ask("SELECT count(*) FROM {t} WHERE p < -9.8").values() == [[4]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [(pa.int32(), 7), (pa.string(), LONG), (pa.bool_(), True), (pa.int64(), None)],
+    ids=["number", "long text", "boolean", "null"],
+)
+def test_the_engine_scans_files_that_are_shown_to_agree(
+    tmp_path: Path, kind: pa.DataType, value: Any
+) -> None:
+    table = partitioned(tmp_path, kind)
+    file_under(table, value, [1, 2, 3], [value] * 3, row_group_size=2)
+    assert table.scan().rest == ()
+    assert table.ask("SELECT p FROM {t}").values() == [[value] * 3]
+
+    file_under(table, value, [4, 5], [value] * 2, write_statistics=False)
+
+    assert [file.rows for file in table.scan().rest] == [2]
+    assert table.ask("SELECT p FROM {t}").values() == [[value] * 5]
+
+
+def test_files_are_looked_for_by_the_doubles_that_may_be_filed_as_their_partition() -> None:
+    random = Random(7)
+    for _ in range(500):
+        value = random.uniform(-1, 1) * 10.0 ** random.randint(-50, 38)
+        [single] = struct.unpack("<f", struct.pack("<f", value))
+
+        fact = of_partition(IdentityTransform(), DoubleType(), single)
+
+        assert fact.low <= value <= fact.high  # type: ignore[operator]
+        assert fact.high - fact.low <= abs(value) * 2.0**-20 + 2.0**-140  # type: ignore[operator]
