@@ -34,6 +34,22 @@ class Progress:
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class TableProgress:
+    """How far the reading of a table is for a statement.
+
+    Attributes:
+        cold: Data files that are read one by one.
+        files_scanned, bytes_scanned: Others, which an engine scans itself.
+        rows_hot: Rows read from Kafka, or found in the store, so far.
+    """
+
+    cold: Progress
+    files_scanned: int
+    bytes_scanned: int
+    rows_hot: int
+
+
 @dataclass(slots=True)
 class ColdMeter:
     """What is read of a snapshot, and what is left out.

@@ -1,8 +1,8 @@
 """The routes. Each turns a request into one call of federation, and back.
 
 Everything that can be wrong becomes the one error envelope, with a query id
-that is also in the log. No state is kept between requests: each statement takes
-its own cuts.
+that is also in the log. Each statement takes its own cuts; all that requests have
+in common is which statements run.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from sql_gateway.protocol import (
     render_arrow,
     render_json,
 )
+from sql_gateway.running import RunningStatements
 from sql_gateway.settings import GatewaySettings, is_loopback
 from sql_gateway.warm import Warmer
 
@@ -88,6 +89,8 @@ def gateway_tables(config: Config) -> dict[str, dict[str, str]]:
 
 
 def _add_sql(app: Flask, tables: Mapping[str, Mapping[str, str]], settings: GatewaySettings) -> None:
+    running = RunningStatements()
+
     def run(wanted: SqlRequest) -> Response:
         media_type = _wanted_type()
         chosen = dict(tables)
@@ -96,7 +99,10 @@ def _add_sql(app: Flask, tables: Mapping[str, Mapping[str, str]], settings: Gate
                 raise NotFoundError(f"a cut is given for table {name!r}, which is not registered")
             chosen[name] = {**tables[name], "cut": token}
         began_s = time.monotonic()
-        answer = run_query(wanted.sql, chosen, settings.limits, is_abandoned=_is_abandoned())
+        with running.running(g.query_id, wanted.sql) as watched:
+            answer = run_query(
+                wanted.sql, chosen, settings.limits, is_abandoned=_is_abandoned(), watched=watched
+            )
         _log_answer(answer, began_s)
         return _render(answer, media_type)
 
@@ -114,6 +120,14 @@ def _add_sql(app: Flask, tables: Mapping[str, Mapping[str, str]], settings: Gate
         if sql is None:
             raise BadRequestError("no statement: use /v1/sql?q=SELECT ...")
         return run(SqlRequest(sql, {}))
+
+    @app.get("/v1/queries")
+    def list_queries() -> Response:
+        return jsonify(queries=running.listed())
+
+    @app.get("/v1/queries/<query_id>")
+    def show_query(query_id: str) -> Response:
+        return jsonify(running.shown(query_id))
 
 
 def _add_tables(app: Flask, tables: Mapping[str, Mapping[str, str]]) -> None:

@@ -23,6 +23,7 @@ from federation.engine.collect import can_collect_at_once, collect_at_once, coll
 from federation.engine.statement import Statement
 from federation.engine.streams import TableStreams
 from federation.engine.views import show, show_hot_only
+from federation.engine.watched import keep_figure
 from federation.errors import ROOTS, EngineError, ResultTooLargeError, SqlError
 from federation.parts import Part
 from hotset.decode import LETTERS
@@ -74,6 +75,7 @@ class Execution:
         clock: StatementClock,
         *,
         may_be_at_once: bool = True,
+        is_watched: bool = False,
     ) -> None:
         self._cursor = cursor
         self._statement = statement
@@ -81,6 +83,7 @@ class Execution:
         self._limits = limits
         self._clock = clock
         self._is_at_once = may_be_at_once and can_collect_at_once()
+        self._is_watched = is_watched
 
     def run(self, *, reads_all: bool = False) -> pa.Table:
         """Return all rows.
@@ -129,6 +132,8 @@ class Execution:
                 show(self._cursor, name, streams, loaded)
         if self._statement.is_explain:
             return self._explain()
+        if self._is_watched:
+            keep_figure(self._cursor, sum(each.cold_bytes for each in self._streams.values()))
         with self._bound_before(*OF_THE_TEXT):
             relation = self._cursor.sql(self._statement.sql)
         return self._collect(relation)

@@ -37,6 +37,7 @@ _THEN: Final = (
     "SET python_enable_replacements = false",
     "SET parquet_metadata_cache = true",
     "SET enable_external_access = false",
+    "SET allowed_configs = ['enable_progress_bar', 'enable_progress_bar_print']",
     "SET lock_configuration = true",
 )
 

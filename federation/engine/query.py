@@ -25,6 +25,7 @@ from federation.engine.instance import open_cursor
 from federation.engine.statement import Statement, parse_statement
 from federation.engine.streams import TableStreams
 from federation.engine.views import is_not_read
+from federation.engine.watched import Watched
 from federation.errors import EngineError, HotBudgetError, SqlError
 from federation.parts import split_name
 from federation.plan import plan_scan
@@ -74,6 +75,7 @@ def run_query(
     limits: Limits = _USUAL,
     *,
     is_abandoned: Callable[[], bool] = lambda: False,
+    watched: Watched | None = None,
 ) -> Answer:
     """Run one SELECT or EXPLAIN over registered tables.
 
@@ -82,6 +84,7 @@ def run_query(
         tables: Registered tables: name to merged options.
         limits: What it may use.
         is_abandoned: Asked now and then; once true, the statement is stopped.
+        watched: Tells others how far the statement is.
 
     Raises:
         SqlError: It is not valid, or fails on its rows.
@@ -96,13 +99,13 @@ def run_query(
     streams = _take(statement, tables, clock)
     planned_s = time.monotonic()
     try:
-        rows, read = run_aside(lambda: _run(statement, streams, limits, clock), clock)
+        rows, read = run_aside(lambda: _run(statement, streams, limits, clock, watched), clock)
     except ColdReadError:
         # Whoever expires snapshots and compacts may have been quicker.
         fresh = _take(statement, tables, clock)
         if _snapshots(fresh) == _snapshots(streams):
             raise
-        rows, read = run_aside(lambda: _run(statement, fresh, limits, clock), clock)
+        rows, read = run_aside(lambda: _run(statement, fresh, limits, clock, watched), clock)
     execute_ms = (time.monotonic() - planned_s) * 1000
     # What the halves of its tables did not take, the engine did.
     engine_ms = max(0.0, execute_ms - sum(stream.read_ms for stream in read.values()))
@@ -133,7 +136,11 @@ def _snapshots(streams: Mapping[str, TableStreams]) -> list[int | None]:
 
 
 def _run(
-    statement: Statement, streams: Mapping[str, TableStreams], limits: Limits, clock: StatementClock
+    statement: Statement,
+    streams: Mapping[str, TableStreams],
+    limits: Limits,
+    clock: StatementClock,
+    watched: Watched | None,
 ) -> tuple[pa.Table, Mapping[str, TableStreams]]:
     """Return the statement's rows, and the streams they were read from."""
     if not statement.is_explain and all(each.recall(statement.names) for each in streams.values()):
@@ -144,12 +151,12 @@ def _run(
         each.scan = plan_scan(each.taken)
         clock.require_going_on()
     try:
-        return _run_once(statement, streams, limits, clock), streams
+        return _run_once(statement, streams, limits, clock, watched), streams
     except ResultGrewError:
         again = {name: each.again() for name, each in streams.items()}
         for name, each in again.items():
             each.scan = streams[name].scan
-        return _run_once(statement, again, limits, clock, may_be_at_once=False), again
+        return _run_once(statement, again, limits, clock, watched, may_be_at_once=False), again
     except (SqlError, EngineError) as exc:
         is_scanned = any(each.scan is not None for each in streams.values())
         reads_all = is_not_read(exc.__cause__)
@@ -158,7 +165,7 @@ def _run(
             raise
     # The reader of files may be at fault, or a file. The other reader has an answer, or says which file.
     again = {name: each.again() for name, each in streams.items()}
-    rows = _run_once(statement, again, limits, clock, may_be_at_once=False, reads_all=reads_all)
+    rows = _run_once(statement, again, limits, clock, watched, may_be_at_once=False, reads_all=reads_all)
     return rows, again
 
 
@@ -183,13 +190,26 @@ def _run_once(
     streams: Mapping[str, TableStreams],
     limits: Limits,
     clock: StatementClock,
+    watched: Watched | None,
     *,
     may_be_at_once: bool = True,
     reads_all: bool = False,
 ) -> pa.Table:
     cursor = open_cursor([each.scan for each in streams.values() if each.scan is not None])
     try:
-        execution = Execution(cursor, statement, streams, limits, clock, may_be_at_once=may_be_at_once)
-        return execution.run(reads_all=reads_all)
+        execution = Execution(
+            cursor,
+            statement,
+            streams,
+            limits,
+            clock,
+            may_be_at_once=may_be_at_once,
+            is_watched=watched is not None,
+        )
+        if watched is None:
+            return execution.run(reads_all=reads_all)
+        watched.takes(streams)
+        with watched.running_on(cursor):
+            return execution.run(reads_all=reads_all)
     finally:
         cursor.close()

@@ -20,7 +20,7 @@ import pyarrow as pa
 from coldset import ColdFile, ParquetScan, Predicate, narrow_scan
 from federation.engine.resident import read_resident_rows, recall
 from federation.errors import FederationError
-from federation.meter import ColdMeter, HotMeter
+from federation.meter import ColdMeter, HotMeter, Progress, TableProgress
 from federation.parts import Part
 from federation.plan import answer_schema, match_files, plan_cold_splits, plan_hot
 from federation.read import Guard, read_split, widen
@@ -61,6 +61,7 @@ class TableStreams:
         self._hot_lock = threading.Lock()
         self._meter = HotMeter(keeps_letters=Part.DEAD_LETTERS in self.parts)
         self._cold_meter = ColdMeter()
+        self._readings: list[ColdMeter] = []
         self.scan: ParquetScan | None = None
         self.narrowed: ParquetScan | None = None
         self.counted: int | None = None
@@ -178,15 +179,40 @@ class TableStreams:
         stages_ms = {**self._stages_ms, "engine": engine_ms}
         return build_receipt(self.taken, self._meter, self._cold_meter, stages_ms=stages_ms)
 
+    def progress(self) -> TableProgress:
+        """Return how far the table is read; may be asked in another thread.
+
+        Raises:
+            Nothing of its own.
+        """
+        meter, narrowed = self._cold_meter, self.narrowed
+        # A plan may read the files several times; the furthest reading counts.
+        readings = ((each.files_done, each.bytes_done) for each in tuple(self._readings))
+        files_done, bytes_done = max(readings, default=(0, 0))
+        scanned = () if narrowed is None else [file for group in narrowed.groups for file in group.files]
+        size_bytes = sum(file.size_bytes for file in scanned)
+        return TableProgress(
+            Progress(files_done, meter.files - len(scanned), bytes_done, meter.size_bytes - size_bytes),
+            files_scanned=len(scanned),
+            bytes_scanned=size_bytes,
+            rows_hot=self._meter.rows,
+        )
+
+    @property
+    def cold_bytes(self) -> int:
+        """Bytes of the data files that are to be read."""
+        return self._cold_meter.size_bytes
+
     def _cold_batches(self) -> Iterator[pa.RecordBatch]:
-        rows = 0
+        reading = ColdMeter()
+        self._readings.append(reading)
         began_s = time.monotonic()
         with _Keeping(self):
             rest = self.rest if self.narrowed is None else self.narrowed.rest
             for split in plan_cold_splits(self.taken, self.columns, files=rest, where=self._where):
-                for batch in read_split(split, guard=self._guard):
-                    rows += batch.num_rows
-                    self._cold_meter.rows = max(self._cold_meter.rows, rows)
+                for batch in read_split(split, cold=reading, guard=self._guard):
+                    reading.rows += batch.num_rows
+                    self._cold_meter.rows = max(self._cold_meter.rows, reading.rows)
                     self._stages_ms["cold"] += (time.monotonic() - began_s) * 1000
                     yield widen(batch, self.schema)
                     began_s = time.monotonic()

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -82,6 +83,20 @@ def test_a_client_that_leaves_stops_its_statement(gateway: ManagedProcess, port:
     wait_until(lambda: is_answering(port), "the one worker to be free again")
 
 
+def test_a_statement_is_watched_over_another_connection(some: Lake, tmp_path: Path, port: int) -> None:
+    config = write_config(some, tmp_path / "kafkaiceberg.toml", port=port, threads="2")
+    argv = [sys.executable, "-m", "kafkaiceberg", "--config", str(config), "serve"]
+    request = f"GET /v1/sql?q={quote(ENDLESS)} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    with ManagedProcess.start(argv, tmp_path / "gateway.log") as process:
+        process.wait_for(f"^serving at http://127.0.0.1:{port}$", 60)
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(request.encode())
+            wait_until(lambda: [each["sql"] for each in queries(port)] == [ENDLESS], "it to be seen")
+
+        wait_until(lambda: queries(port) == [], "it to have ended with its client")
+
+
 def test_a_taken_port_is_an_error_and_not_a_second_server(
     gateway: ManagedProcess, some: Lake, tmp_path: Path, port: int
 ) -> None:
@@ -93,6 +108,12 @@ def test_a_taken_port_is_an_error_and_not_a_second_server(
 
     assert "error: " in second.log_text()
     assert gateway.is_running
+
+
+def queries(port: int) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/queries", timeout=30) as answer:
+        found: list[dict[str, Any]] = json.load(answer)["queries"]
+    return found
 
 
 def is_answering(port: int) -> bool:

@@ -1,0 +1,168 @@
+"""How far a statement is can be asked while it runs, and nothing of it is left once it has ended.
+
+The statements read real data files; where one has to be caught at work, the opening of its next file waits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+import coldset.read
+from coldset.opened import open_file
+from federation.config import Config
+from federation.engine import query, watched
+from sql_gateway import create_app, parse_settings
+from tests.builders import wait_until
+from tests.coldset.tables import catalog_properties
+from tests.federation.test_cold_scan import Alone
+from tests.sql_gateway.door import assert_error
+
+ROWS = 1000
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Alone:
+    """Three files."""
+    made = Alone(tmp_path)
+    for first in range(0, 3 * ROWS, ROWS):
+        made.append(*range(first, first + ROWS))
+    return made
+
+
+@pytest.fixture
+def client(table: Alone) -> FlaskClient:
+    properties = {f"catalog.{key}": value for key, value in catalog_properties(table.directory).items()}
+    options = {"read": "cold", "catalog.name": "cold", **properties}
+    return create_app(Config(tables={table.name: options}), parse_settings({})).test_client()
+
+
+class Asked:
+    """A statement that runs in a thread."""
+
+    def __init__(self, client: FlaskClient, sql: str) -> None:
+        self.answer: Any = None
+        self._thread = threading.Thread(target=self._run, args=(client.application.test_client(), sql))
+        self._thread.start()
+
+    def _run(self, client: FlaskClient, sql: str) -> None:
+        self.answer = client.post("/v1/sql", json={"sql": sql})
+
+    @property
+    def runs(self) -> bool:
+        return self._thread.is_alive()
+
+    def wait(self) -> None:
+        self._thread.join()
+
+    def rows(self) -> Any:
+        self.wait()
+        return self.answer.get_json()["rows"]
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Files are read one by one, and the second waits until the gate is opened."""
+    opened = threading.Event()
+    seen: list[str] = []
+
+    def wait_and_open(io: Any, path: str, *more: Any) -> Any:
+        seen.append(path)
+        if len(seen) == 2:
+            assert opened.wait(60)
+        return open_file(io, path, *more)
+
+    monkeypatch.setattr(query, "plan_scan", lambda _taken: None)
+    monkeypatch.setattr(coldset.read, "open_file", wait_and_open)
+    yield opened.set
+    opened.set()
+
+
+def running(client: FlaskClient) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = client.get("/v1/queries").get_json()["queries"]
+    return found
+
+
+def test_files_that_are_read_one_by_one_are_counted_as_they_are_done(
+    client: FlaskClient, table: Alone, gate: Callable[[], None]
+) -> None:
+    sizes = [
+        task.file.file_size_in_bytes for task in table.catalog.load_table(table.name).scan().plan_files()
+    ]
+    sql = f"SELECT max(id) FROM {table.name}"
+    asked = Asked(client, sql)
+
+    def is_in_second_file() -> bool:
+        return any(each["files_done"] == 1 for one in running(client) for each in one["tables"])
+
+    wait_until(is_in_second_file, "the first file to be done")
+    [found] = running(client)
+    again = client.get(f"/v1/queries/{found['query_id']}").get_json()
+    gate()
+
+    assert asked.rows() == [[3 * ROWS - 1]]
+    assert asked.answer.headers["X-Query-Id"] == found["query_id"] == again["query_id"]
+    assert set(found) == {"query_id", "sql", "running_ms", "percent", "tables"}
+    assert (found["sql"], found["percent"]) == (sql, None)
+    assert again["running_ms"] >= found["running_ms"] >= 0
+    [progress] = found["tables"]
+    assert progress.pop("bytes_done") in sizes
+    assert progress == {
+        "table": table.name,
+        "files_done": 1,
+        "files": 3,
+        "bytes": sum(sizes),
+        "files_scanned": 0,
+        "bytes_scanned": 0,
+        "rows_hot": 0,
+    }
+    assert running(client) == []
+    assert_error(client.get(f"/v1/queries/{found['query_id']}"), 404, "NOT_FOUND", says="no statement")
+
+
+def test_the_engine_says_how_far_it_is_where_much_is_scanned(
+    client: FlaskClient, table: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = (
+        f"SELECT count(*) FROM {table.name} a, {table.name} b, range(20) c WHERE hash(a.id, b.id) = c.range"
+    )
+    seen: list[dict[str, Any]] = []
+
+    def percents(sql: str) -> set[float | None]:
+        seen.clear()
+        asked = Asked(client, sql)
+        while asked.runs:
+            seen.extend(each for each in running(client) if each["tables"])
+        asked.wait()
+        assert asked.answer.status_code == 200
+        return {each["percent"] for each in seen}
+
+    assert percents(slow) == {None}
+    [progress] = seen[-1]["tables"]
+    assert (progress["files_scanned"], progress["files"]) == (3, 0)
+    assert progress["bytes_scanned"] > 0
+
+    monkeypatch.setattr(watched, "_LONG_BYTES", 0)
+
+    found = percents(slow) - {None}
+    assert found
+    assert all(0 <= percent <= 100 for percent in found if percent is not None)
+
+
+def test_a_statement_that_fails_runs_no_more_and_a_long_text_is_cut(
+    client: FlaskClient, table: Alone, gate: Callable[[], None]
+) -> None:
+    asked = Asked(client, f"SELECT count(note::INT) FROM {table.name} -- {'long' * 1000}")
+    wait_until(lambda: bool(running(client)), "the statement to run")
+    [found] = running(client)
+    gate()
+
+    asked.wait()
+    assert_error(asked.answer, 400, "SQL_INVALID")
+    assert len(found["sql"]) == 1000
+    assert running(client) == []
