@@ -42,6 +42,11 @@ void arrow_roll_back(arrow_builder *all, int32_t place, int64_t length);
 /* Whether parts are as long as what they are parts of. */
 int arrow_is_sound(const arrow_builder *all, int32_t place);
 
+/* Whether all values have as many bytes as one of two widths. */
+static inline int arrow_has_width(const arrow_shape *shape, int64_t one, int64_t other) {
+    return shape->kind == ARROW_FIXED && (shape->width == one || shape->width == other);
+}
+
 static inline int arrow_make_room(arrow_builder *builder) {
     return builder->length < builder->capacity ? ARROW_DONE : arrow_grow(builder, builder->length + 1);
 }

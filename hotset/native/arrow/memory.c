@@ -48,6 +48,14 @@ static PyObject *memory_of(uint8_t **bytes, int64_t size) {
     return (PyObject *)made;
 }
 
+arrow_builder *arrow_make(const arrow_shape *shapes, int32_t count) {
+    arrow_builder *made = calloc((size_t)count + 1, sizeof(arrow_builder));
+    for (int32_t i = 0; made != NULL && i < count; i++) {
+        made[i].shape = &shapes[i];
+    }
+    return made;
+}
+
 int arrow_prepare(void) { return PyType_Ready(&memory_type); }
 
 static int64_t bytes_of_values(const arrow_builder *builder) {

@@ -10,6 +10,9 @@
 /* To be called once, when a module is made; below 0 if that failed. */
 int arrow_prepare(void);
 
+/* A builder of each shape, of no length; NULL if there is not enough memory. */
+arrow_builder *arrow_make(const arrow_shape *shapes, int32_t count);
+
 /* A list of each builder's length, validity, values and data, which it has no longer. */
 PyObject *arrow_hand_over(arrow_builder *builders, int32_t count);
 

@@ -41,10 +41,6 @@ static int is_map(const avro_program *program, const arrow_shape *shape) {
     return key == ARROW_BYTES || key == ARROW_FIXED;
 }
 
-static int has_width(const arrow_shape *shape, int64_t one, int64_t other) {
-    return shape->kind == ARROW_FIXED && (shape->width == one || shape->width == other);
-}
-
 static int is_within(int64_t first, int64_t count, int64_t end) {
     return first >= 0 && count >= 0 && first <= end && count <= end - first;
 }
@@ -71,24 +67,24 @@ static int is_read(const avro_program *program, const avro_step *step, const arr
     case OP_BOOLEAN:
         return shape->kind == ARROW_BIT;
     case OP_INTEGER:
-        return has_width(shape, 4, 8) && step->c > 0 && step->d > 0;
+        return arrow_has_width(shape, 4, 8) && step->c > 0 && step->d > 0;
     case OP_NUMBER:
     case OP_FLOAT:
     case OP_DOUBLE:
-        return has_width(shape, 4, 8);
+        return arrow_has_width(shape, 4, 8);
     case OP_TEXT:
     case OP_UUID_BYTES:
         return shape->kind == ARROW_BYTES;
     case OP_BYTES:
         return shape->kind == ARROW_BYTES || shape->kind == ARROW_FIXED;
     case OP_FIXED:
-        return step->a >= 0 && (shape->kind == ARROW_BYTES || has_width(shape, step->a, step->a));
+        return step->a >= 0 && (shape->kind == ARROW_BYTES || arrow_has_width(shape, step->a, step->a));
     case OP_DECIMAL:
-        return has_width(shape, 16, 16) && step->a >= -1 && step->c >= 1 && step->c <= 38;
+        return arrow_has_width(shape, 16, 16) && step->a >= -1 && step->c >= 1 && step->c <= 38;
     case OP_ENUM:
         return shape->kind == ARROW_BYTES && is_within(step->a, step->b, program->constant_count);
     case OP_UUID_TEXT:
-        return has_width(shape, 16, 16);
+        return arrow_has_width(shape, 16, 16);
     case OP_STRUCT:
         return shape->kind == ARROW_STRUCT;
     case OP_LIST:

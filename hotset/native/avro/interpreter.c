@@ -514,11 +514,7 @@ static int read_row(avro_run *run) {
     return run->at == run->end || avro_fail(run, CODE_TRAILING, 0, avro_left(run));
 }
 
-static int is_null(const avro_payloads *payloads, int64_t at) {
-    return payloads->validity != NULL && !(payloads->validity[at / 8] >> at % 8 & 1);
-}
-
-int avro_run_program(avro_run *run, const avro_payloads *payloads) {
+int avro_run_program(avro_run *run, const arrow_payloads *payloads) {
     for (int32_t i = 0; i < run->program->column_count; i++) {
         int code = arrow_grow(&run->builders[run->program->columns[i]], payloads->count + 1);
         if (code != CODE_NONE) {
@@ -526,16 +522,12 @@ int avro_run_program(avro_run *run, const avro_payloads *payloads) {
         }
     }
     for (int64_t row = 0; row < payloads->count; row++) {
-        int64_t at = payloads->first + row;
-        int64_t start = payloads->offsets[at], end = payloads->offsets[at + 1];
-        if (start < 0 || end < start || end > payloads->size) {
+        if (!arrow_find(payloads, row, &run->at, &run->end)) {
             return CODE_LENGTH;
         }
         int code = CODE_NONE;
         run->limit = payloads->data + payloads->size;
-        run->at = payloads->data + start;
-        run->end = payloads->data + end;
-        if (is_null(payloads, at)) {
+        if (arrow_is_null(payloads, row)) {
             code = null_row(run, row);
         } else if (!read_row(run)) {
             code = run->code == CODE_NO_MEMORY ? CODE_NO_MEMORY : note_fault(run, row);

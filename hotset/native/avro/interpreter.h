@@ -2,6 +2,7 @@
 #ifndef KAFKAICEBERG_AVRO_INTERPRETER_H
 #define KAFKAICEBERG_AVRO_INTERPRETER_H
 
+#include "../arrow/payloads.h"
 #include "program.h"
 
 typedef struct {
@@ -21,16 +22,8 @@ typedef struct {
     int64_t code, place, detail;
 } avro_run;
 
-typedef struct {
-    const int32_t *offsets; /* one more than there are records */
-    const uint8_t *data;
-    int64_t size;
-    const uint8_t *validity; /* none if no record is null */
-    int64_t first, count;
-} avro_payloads;
-
 /* Reads all records into builders of no length. Returns CODE_NONE, CODE_NO_MEMORY, or CODE_LENGTH if
  * the offsets are not those of the data. */
-int avro_run_program(avro_run *run, const avro_payloads *payloads);
+int avro_run_program(avro_run *run, const arrow_payloads *payloads);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../arrow/memory.h"
+#include "../arrow/views.h"
 #include "interpreter.h"
 
 #define STEP_NUMBERS 7
@@ -208,14 +209,11 @@ static PyObject *outcome(avro_run *run) {
     return Py_BuildValue("(Ny#)", builders, faults, (Py_ssize_t)(run->fault_count * (int64_t)sizeof(avro_fault)));
 }
 
-static PyObject *run_payloads(const avro_program *program, const avro_payloads *payloads) {
-    avro_run run = {.program = program};
-    run.builders = calloc((size_t)program->shape_count + 1, sizeof(arrow_builder));
+static PyObject *run_payloads(const void *held, const arrow_payloads *payloads) {
+    const avro_program *program = held;
+    avro_run run = {.program = program, .builders = arrow_make(program->shapes, program->shape_count)};
     if (run.builders == NULL) {
         return PyErr_NoMemory();
-    }
-    for (int32_t i = 0; i < program->shape_count; i++) {
-        run.builders[i].shape = &program->shapes[i];
     }
     int code;
     Py_BEGIN_ALLOW_THREADS
@@ -233,38 +231,8 @@ static PyObject *run_payloads(const avro_program *program, const avro_payloads *
     return found;
 }
 
-static PyObject *run_views(const avro_program *program, Py_buffer *views, int64_t first, int64_t count) {
-    int64_t offsets = views[0].len / (int64_t)sizeof(int32_t);
-    if (first < 0 || count < 0 || count >= INT32_MAX - 128 || first >= offsets || count >= offsets - first ||
-        (views[2].buf != NULL && (first + count + 7) / 8 > views[2].len)) {
-        PyErr_SetString(PyExc_ValueError, "there are not so many records");
-        return NULL;
-    }
-    static const uint8_t nothing[1];
-    avro_payloads payloads = {
-        .offsets = views[0].buf,
-        .data = views[1].buf == NULL ? nothing : views[1].buf,
-        .size = views[1].buf == NULL ? 0 : views[1].len,
-        .validity = views[2].buf,
-        .first = first,
-        .count = count,
-    };
-    return run_payloads(program, &payloads);
-}
-
 static PyObject *run_program(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *capsule;
-    Py_buffer views[3];
-    long long first, count;
-    if (!PyArg_ParseTuple(args, "Oy*z*z*LL:run_program", &capsule, &views[0], &views[1], &views[2], &first, &count)) {
-        return NULL;
-    }
-    const avro_program *program = PyCapsule_GetPointer(capsule, PROGRAM);
-    PyObject *found = program == NULL ? NULL : run_views(program, views, first, count);
-    for (int i = 0; i < 3; i++) {
-        PyBuffer_Release(&views[i]);
-    }
-    return found;
+    return arrow_read(args, PROGRAM, run_payloads);
 }
 
 static PyMethodDef methods[] = {

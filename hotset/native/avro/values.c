@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../arrow/powers.h"
 #include "program.h"
 
 #define INT128_BYTES 16
@@ -86,42 +87,15 @@ static void absolute(const uint8_t *bytes, int size, int is_negative, uint8_t *n
     }
 }
 
-static uint128 power_of_ten(int64_t exponent) {
-    static const uint64_t powers[] = {
-        1u,
-        10u,
-        100u,
-        1000u,
-        10000u,
-        100000u,
-        1000000u,
-        10000000u,
-        100000000u,
-        1000000000u,
-        10000000000u,
-        100000000000u,
-        1000000000000u,
-        10000000000000u,
-        100000000000000u,
-        1000000000000000u,
-        10000000000000000u,
-        100000000000000000u,
-        1000000000000000000u,
-        10000000000000000000u,
-    };
-    /* Exponents go to 38, the digits that a decimal column can have. */
-    return exponent < 20 ? powers[exponent] : (uint128)powers[19] * powers[exponent - 19];
-}
-
 /* Multiplies, and holds the result against the precision. */
 static int widen(uint128 *value, int64_t times, int64_t precision) {
     if (*value == 0) {
         return CODE_NONE;
     }
-    if (times > precision || *value >= power_of_ten(precision - times)) {
+    if (times > precision || *value >= arrow_power_of_ten(precision - times)) {
         return CODE_RANGE;
     }
-    *value *= power_of_ten(times);
+    *value *= arrow_power_of_ten(times);
     return CODE_NONE;
 }
 

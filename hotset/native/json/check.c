@@ -5,10 +5,6 @@
  */
 #include "program.h"
 
-static int has_width(const arrow_shape *shape, int64_t one, int64_t other) {
-    return shape->kind == ARROW_FIXED && (shape->width == one || shape->width == other);
-}
-
 /* A map's key and value, or a list's one item, or nothing but fields. */
 static int has_parts(const json_program *program, const json_node *node) {
     if (node->form == FORM_LIST) {
@@ -40,16 +36,16 @@ static int fits(const json_program *program, const json_node *node, const arrow_
         return shape->kind == ARROW_BIT;
     case FORM_INTEGER:
     case FORM_FLOATING:
-        return has_width(shape, 4, 8);
+        return arrow_has_width(shape, 4, 8);
     case FORM_DECIMAL:
-        return has_width(shape, 16, 16) && node->a >= 1 && node->a <= 38 && node->b >= 0 && node->b <= 38;
+        return arrow_has_width(shape, 16, 16) && node->a >= 1 && node->a <= 38 && node->b >= 0 && node->b <= 38;
     case FORM_STRING:
         return shape->kind == ARROW_BYTES;
     case FORM_DATE:
-        return has_width(shape, 4, 4);
+        return arrow_has_width(shape, 4, 4);
     case FORM_TIME:
     case FORM_TIMESTAMP:
-        return has_width(shape, 8, 8);
+        return arrow_has_width(shape, 8, 8);
     case FORM_BINARY:
         return shape->kind == ARROW_BYTES || (shape->kind == ARROW_FIXED && shape->width <= JSON_LARGEST_FIXED);
     default:

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../arrow/memory.h"
+#include "../arrow/views.h"
 #include "names.h"
 #include "numbers.h"
 #include "reader.h"
@@ -149,16 +150,14 @@ static PyObject *told(const json_program *program, json_outcome *outcome) {
     return Py_BuildValue("(Ny#)", builders, (const char *)outcome->refused, size);
 }
 
-static PyObject *read_payloads(const json_program *program, const json_payloads *payloads) {
+static PyObject *read_payloads(const void *held, const arrow_payloads *payloads) {
+    const json_program *program = held;
     json_outcome outcome = {
-        .builders = calloc((size_t)program->count, sizeof(arrow_builder)),
+        .builders = arrow_make(program->shapes, program->count),
         .refused = malloc(((size_t)payloads->count + 1) * sizeof(int64_t)),
     };
     int code = JSON_NO_MEMORY;
     if (outcome.builders != NULL && outcome.refused != NULL) {
-        for (int32_t i = 0; i < program->count; i++) {
-            outcome.builders[i].shape = &program->shapes[i];
-        }
         Py_BEGIN_ALLOW_THREADS
         code = json_read_records(program, payloads, &outcome);
         Py_END_ALLOW_THREADS
@@ -176,38 +175,8 @@ static PyObject *read_payloads(const json_program *program, const json_payloads 
     return found;
 }
 
-static PyObject *read_views(const json_program *program, const Py_buffer *views, int64_t first, int64_t count) {
-    static const uint8_t nothing[1];
-    int64_t offsets = views[0].len / (int64_t)sizeof(int32_t);
-    if (first < 0 || count < 0 || count >= INT32_MAX - 128 || first >= offsets || count >= offsets - first ||
-        (views[2].buf != NULL && (first + count + 7) / 8 > views[2].len)) {
-        PyErr_SetString(PyExc_ValueError, "there are not so many records");
-        return NULL;
-    }
-    json_payloads payloads = {
-        .offsets = views[0].buf,
-        .data = views[1].buf == NULL ? nothing : views[1].buf,
-        .size = views[1].buf == NULL ? 0 : views[1].len,
-        .validity = views[2].buf,
-        .first = first,
-        .count = count,
-    };
-    return read_payloads(program, &payloads);
-}
-
 static PyObject *read_records(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *capsule;
-    Py_buffer views[3];
-    long long first, count;
-    if (!PyArg_ParseTuple(args, "Oy*z*z*LL:read_records", &capsule, &views[0], &views[1], &views[2], &first, &count)) {
-        return NULL;
-    }
-    const json_program *program = PyCapsule_GetPointer(capsule, PROGRAM);
-    PyObject *found = program == NULL ? NULL : read_views(program, views, first, count);
-    for (int i = 0; i < 3; i++) {
-        PyBuffer_Release(&views[i]);
-    }
-    return found;
+    return arrow_read(args, PROGRAM, read_payloads);
 }
 
 static PyMethodDef methods[] = {

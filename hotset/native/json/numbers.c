@@ -15,6 +15,8 @@
 #include <xlocale.h>
 #endif
 
+#include "../arrow/powers.h"
+
 #if FLT_EVAL_METHOD != 0 || FLT_RADIX != 2 || DBL_MANT_DIG != 53
 #error "doubles are rounded twice here"
 #endif
@@ -30,28 +32,6 @@ enum {
 };
 static const uint64_t EXACT_DIGITS = (uint64_t)1 << DBL_MANT_DIG;
 
-static const uint64_t WHOLE_POWERS[] = {
-    1u,
-    10u,
-    100u,
-    1000u,
-    10000u,
-    100000u,
-    1000000u,
-    10000000u,
-    100000000u,
-    1000000000u,
-    10000000000u,
-    100000000000u,
-    1000000000000u,
-    10000000000000u,
-    100000000000000u,
-    1000000000000000u,
-    10000000000000000u,
-    100000000000000000u,
-    1000000000000000000u,
-    10000000000000000000u,
-};
 static const double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
@@ -163,8 +143,9 @@ static int slow_double(const json_number *number, double *found) {
 static double quotient(uint64_t digits, int64_t power) {
     int shift = __builtin_clzll(digits);
     uint128 dividend = (uint128)(digits << shift) << 64;
-    uint128 found = dividend / WHOLE_POWERS[power];
-    found |= dividend % WHOLE_POWERS[power] != 0;
+    uint128 divisor = arrow_power_of_ten(power);
+    uint128 found = dividend / divisor;
+    found |= dividend % divisor != 0;
     return ldexp((double)found, -64 - shift);
 }
 
@@ -183,7 +164,7 @@ static int positive_double(const json_number *number, double *found) {
         return 0;
     }
     *found = exponent < 0 ? quotient(number->digits, -exponent)
-                          : (double)((uint128)number->digits * WHOLE_POWERS[exponent]);
+                          : (double)((uint128)number->digits * arrow_power_of_ten(exponent));
     return 1;
 }
 
@@ -198,10 +179,6 @@ int json_to_double(const json_number *number, double *found) {
     }
     *found = number->is_negative ? -*found : *found;
     return 1;
-}
-
-static uint128 power_of_ten(int64_t exponent) {
-    return exponent < 20 ? WHOLE_POWERS[exponent] : (uint128)WHOLE_POWERS[19] * WHOLE_POWERS[exponent - 19];
 }
 
 /* All digits as one number, if there are not more than any decimal has. */
@@ -233,17 +210,17 @@ int json_to_decimal(const json_number *number, int64_t precision, int64_t scale,
             return 0;
         }
         if (shift < 0) {
-            uint128 unit = power_of_ten(-shift);
+            uint128 unit = arrow_power_of_ten(-shift);
             if (value % unit != 0) {
                 return 0;
             }
             value /= unit;
             shift = 0;
         }
-        if (value >= power_of_ten(precision - shift)) {
+        if (value >= arrow_power_of_ten(precision - shift)) {
             return 0;
         }
-        value *= power_of_ten(shift);
+        value *= arrow_power_of_ten(shift);
     }
     value = number->is_negative ? ~value + 1 : value;
     memcpy(found, &value, sizeof(value));

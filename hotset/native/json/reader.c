@@ -471,20 +471,12 @@ static int put_null_row(json_run *run) {
     return 1;
 }
 
-static int is_null(const json_payloads *payloads, int64_t at) {
-    return payloads->validity != NULL && !(payloads->validity[at / 8] >> at % 8 & 1);
-}
-
-static int read_all(json_run *run, const json_payloads *payloads, json_outcome *outcome) {
+static int read_all(json_run *run, const arrow_payloads *payloads, json_outcome *outcome) {
     for (int64_t row = 0; row < payloads->count; row++) {
-        int64_t at = payloads->first + row;
-        int64_t start = payloads->offsets[at], end = payloads->offsets[at + 1];
-        if (start < 0 || end < start || end > payloads->size) {
+        if (!arrow_find(payloads, row, &run->at, &run->end)) {
             return JSON_NO_RECORDS;
         }
-        run->at = payloads->data + start;
-        run->end = payloads->data + end;
-        int is_absent = is_null(payloads, at);
+        int is_absent = arrow_is_null(payloads, row);
         if (!is_absent && read_record(run)) {
             continue;
         }
@@ -499,7 +491,7 @@ static int read_all(json_run *run, const json_payloads *payloads, json_outcome *
     return JSON_READ;
 }
 
-int json_read_records(const json_program *program, const json_payloads *payloads, json_outcome *outcome) {
+int json_read_records(const json_program *program, const arrow_payloads *payloads, json_outcome *outcome) {
     json_run run = {
         .program = program,
         .builders = outcome->builders,
