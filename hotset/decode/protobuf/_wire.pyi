@@ -1,12 +1,18 @@
+from typing import final
+
 from typing_extensions import Buffer
 
+@final
+class Memory: ...
+
 def decode(
-    program: Buffer,
+    numbers: Buffer,
     blob: bytes,
-    validity: Buffer,
-    ends: Buffer,
-    data: Buffer,
+    skip: int,
+    offsets: object,
+    data: object | None,
+    validity: object | None,
     first: int,
     count: int,
-    skip: int,
-) -> tuple[object, list[tuple[int, int, tuple[int, int], tuple[int, int], tuple[int, int]]], bytes]: ...
+    /,
+) -> tuple[list[tuple[int, Memory | None, Memory | None, Memory | None]], bytes]: ...

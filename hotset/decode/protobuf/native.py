@@ -8,15 +8,14 @@ are those of the reference, whether this path was there or not.
 from __future__ import annotations
 
 from array import array
-from typing import Final
 
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor
 
-from hotset.decode.builders import Kind
+from hotset.decode.builders import array_of, views_of
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.protobuf.plan import Part
-from hotset.decode.protobuf.program import NotCompiledError, Program, children_of, compile_program
+from hotset.decode.protobuf.program import NotCompiledError, Program, compile_program
 from hotset.decode.protobuf.reference import DecodePayloads, reference_decoder
 from hotset.native import is_pure
 
@@ -26,9 +25,6 @@ try:
     _IS_BUILT = True
 except ImportError:  # and all it does is done in Python
     _IS_BUILT = False
-
-_Column = tuple[int, int, tuple[int, int], tuple[int, int], tuple[int, int]]
-_ONE_END: Final = pa.py_buffer(bytes(4))
 
 
 def is_built() -> bool:
@@ -69,44 +65,9 @@ def payload_decoder(message: Descriptor, parts: tuple[Part, ...], schema: pa.Sch
 
 
 def _run(program: Program, payloads: pa.BinaryArray, skip: int) -> tuple[pa.RecordBatch, array[int]]:
-    validity, ends, data = payloads.buffers()
-    capsule, columns, refused = _wire.decode(
-        program.numbers,
-        program.blob,
-        b"" if validity is None else validity,
-        ends,
-        b"" if data is None else data,
-        payloads.offset,
-        len(payloads),
-        skip,
-    )
-    arrays = [
-        _array(program, columns, capsule, place, field.type) for place, field in enumerate(program.schema)
-    ]
+    built, refused = _wire.decode(program.numbers, program.blob, skip, *views_of(payloads))
+    arrays = [array_of(program.builders, built, place) for place in range(len(program.schema))]
     return batch_of(arrays, program.schema, len(payloads)), array("q", refused)
-
-
-def _array(
-    program: Program, columns: list[_Column], capsule: object, place: int, wanted: pa.DataType
-) -> pa.Array:
-    length, nulls, validity, ends, data = columns[place]
-    kind = program.kinds[place]
-    buffers = [_buffer(validity, capsule) if nulls else None]
-    if kind in (Kind.BYTES, Kind.LIST):
-        buffers.append(_buffer(ends, capsule) if length else _ONE_END)
-    if kind in (Kind.BIT, Kind.FIXED, Kind.BYTES):
-        buffers.append(_buffer(data, capsule))
-    first = program.first_children[place]
-    children = [
-        _array(program, columns, capsule, child, each)
-        for child, each in enumerate(children_of(wanted), start=first)
-    ]
-    return pa.Array.from_buffers(wanted, length, buffers, nulls, children=children or None)
-
-
-def _buffer(at: tuple[int, int], capsule: object) -> pa.Buffer:
-    address, size = at
-    return pa.foreign_buffer(address, size, capsule) if size else pa.py_buffer(b"")
 
 
 def _with_refused(rows: pa.RecordBatch, refused: array[int], again: Decoded) -> Decoded:

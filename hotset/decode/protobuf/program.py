@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import struct
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
-from hotset.decode.builders import Kind
+from hotset.decode.builders import Builder, Kind
 from hotset.decode.protobuf.plan import Form, Part, Shape, Value
 
 _MOST_REQUIRED: Final = 62
@@ -28,15 +28,13 @@ class Program:
     Attributes:
         numbers: All the interpreter needs but texts.
         blob: Names of enums, and defaults.
-        kinds: How each builder keeps values; those of the columns come first.
-        first_children: For each builder, its first child; the others follow it.
+        builders: What is filled; those of the columns come first, and children are side by side.
         schema: The columns wanted.
     """
 
     numbers: array[int]
     blob: bytes
-    kinds: tuple[Kind, ...]
-    first_children: tuple[int, ...]
+    builders: tuple[Builder, ...]
     schema: pa.Schema
 
 
@@ -80,7 +78,7 @@ class _Target:
 
 class _Compiler:
     def __init__(self) -> None:
-        self._builders: list[tuple[Kind, int, int, int]] = []
+        self._builders: list[Builder] = []
         self._messages: list[tuple[int, ...]] = []
         self._fields: list[tuple[int, ...]] = []
         self._names: list[tuple[int, int, int]] = []
@@ -91,36 +89,34 @@ class _Compiler:
         self._name_tables: dict[str, tuple[int, int]] = {}
 
     def compile(self, message: Descriptor, parts: tuple[Part, ...], schema: pa.Schema) -> Program:
-        columns = self._new_builders([field.type for field in schema])
+        columns = self._new_builders(list(schema))
         self._message(message, parts, columns)
-        sections = (self._builders, self._messages, self._fields, self._names)
+        builders = [_packed(builder) for builder in self._builders]
+        sections = (builders, self._messages, self._fields, self._names)
         header = [*(len(section) for section in sections), len(self._absents), self._slots, len(schema)]
         rows = [number for section in sections for row in section for number in row]
         return Program(
             numbers=array("q", [*header, *rows, *self._absents]),
             blob=bytes(self._blob) or b"\0",
-            kinds=tuple(Kind(kind) for kind, _, _, _ in self._builders),
-            first_children=tuple(first for _, _, first, _ in self._builders),
+            builders=tuple(self._builders),
             schema=schema,
         )
 
-    def _new_builders(self, types: list[pa.DataType]) -> int:
-        first = len(self._builders)
-        self._builders += [(Kind.BIT, 0, 0, 0)] * len(types)
-        for place, wanted in enumerate(types, start=first):
-            children = children_of(wanted)
-            self._builders[place] = (
-                *_kept_as(wanted),
-                self._new_builders(children) if children else 0,
-                len(children),
-            )
-        return first
+    def _new_builders(self, fields: list[pa.Field]) -> tuple[int, ...]:
+        places = tuple(range(len(self._builders), len(self._builders) + len(fields)))
+        made = [
+            Builder(field.name, *_kept_as(field.type), field.nullable, (), field.type) for field in fields
+        ]
+        self._builders += made
+        for place, builder in zip(places, made, strict=True):
+            self._builders[place] = replace(builder, children=self._new_builders(_parts_of(builder.type)))
+        return places
 
-    def _message(self, message: Descriptor, parts: tuple[Part, ...], first_builder: int) -> int:
+    def _message(self, message: Descriptor, parts: tuple[Part, ...], builders: tuple[int, ...]) -> int:
         index = self._new_message()
         targets: dict[str, _Target] = {}
         absents = []
-        for place, part in enumerate(parts, start=first_builder):
+        for place, part in zip(builders, parts, strict=True):
             if part.source is None:
                 absents.append(place)
             else:
@@ -158,10 +154,10 @@ class _Compiler:
         must = not (part.is_column or part.wanted.nullable)
         if part.shape is Shape.SINGLE:
             return self._value_target(part.value, builder, slot, must=must)
-        items = self._builders[builder][2]
+        items = self._builders[builder].children[0]
         if part.key is None:
             return self._value_target(part.value, items, slot, around=builder)
-        key, value = self._builders[items][2], self._builders[items][2] + 1
+        key, value = self._builders[items].children
         entry = self._fill(
             self._new_message(),
             part.value.source.containing_type,
@@ -177,7 +173,7 @@ class _Compiler:
     ) -> _Target:
         message, held = -1, value.source.message_type
         if value.form is Form.STRUCT:
-            message = self._message(held, value.parts, self._builders[builder][2])
+            message = self._message(held, value.parts, self._builders[builder].children)
         elif value.form is Form.WRAPPER:
             inner = value.parts[0].value
             assert inner is not None
@@ -237,17 +233,17 @@ class _Compiler:
         return len(self._blob) - len(text), len(text)
 
 
-def children_of(wanted: pa.DataType) -> list[pa.DataType]:
-    """Return the types that a column of this type is made of.
+def _packed(builder: Builder) -> tuple[int, ...]:
+    children = builder.children
+    return builder.kind, builder.width, children[0] if children else 0, len(children)
 
-    Raises:
-        Nothing of its own.
-    """
+
+def _parts_of(wanted: pa.DataType) -> list[pa.Field]:
     if pa.types.is_map(wanted):
-        return [pa.struct([wanted.key_field, wanted.item_field])]
+        return [pa.field("entries", pa.struct([wanted.key_field, wanted.item_field]), nullable=False)]
     if pa.types.is_list(wanted):
-        return [wanted.value_type]
-    return [field.type for field in wanted] if pa.types.is_struct(wanted) else []
+        return [wanted.value_field]
+    return list(wanted) if pa.types.is_struct(wanted) else []
 
 
 def _kept_as(wanted: pa.DataType) -> tuple[Kind, int]:

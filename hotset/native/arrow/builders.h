@@ -58,4 +58,23 @@ static inline int arrow_make_data_room(arrow_builder *builder, int64_t size) {
 
 static inline int32_t *arrow_offsets(const arrow_builder *builder) { return (int32_t *)(void *)builder->values; }
 
+static inline int arrow_append_bit(arrow_builder *builder, int is_set) {
+    int code = arrow_make_room(builder);
+    if (code == ARROW_DONE) {
+        int64_t at = builder->length++;
+        uint8_t bit = (uint8_t)(1 << at % 8);
+        builder->values[at / 8] = (uint8_t)(is_set ? builder->values[at / 8] | bit : builder->values[at / 8] & ~bit);
+    }
+    return code;
+}
+
+/* A list of the items that its child has got since the last one. */
+static inline int arrow_append_list(const arrow_builder *all, arrow_builder *list) {
+    int code = arrow_make_room(list);
+    if (code == ARROW_DONE) {
+        arrow_offsets(list)[++list->length] = (int32_t)all[list->shape->children[0]].length;
+    }
+    return code;
+}
+
 #endif

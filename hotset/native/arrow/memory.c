@@ -64,6 +64,8 @@ static int64_t bytes_of_values(const arrow_builder *builder) {
         return (builder->length + 7) / 8;
     case ARROW_FIXED:
         return builder->length * builder->shape->width;
+    case ARROW_STRUCT:
+        return 0;
     default:
         return (builder->length + 1) * (int64_t)sizeof(int32_t);
     }

@@ -194,14 +194,8 @@ static int read_boolean(avro_run *run, int32_t place, arrow_builder *builder) {
     if (*found > 1) {
         return avro_fail(run, CODE_BOOLEAN, place, *found);
     }
-    int code = arrow_make_room(builder);
-    if (code != CODE_NONE) {
-        return avro_fail(run, code, place, 0);
-    }
-    int64_t at = builder->length++;
-    uint8_t bit = (uint8_t)(1 << at % 8);
-    builder->values[at / 8] = (uint8_t)(*found ? builder->values[at / 8] | bit : builder->values[at / 8] & ~bit);
-    return 1;
+    int code = arrow_append_bit(builder, *found);
+    return code == CODE_NONE || avro_fail(run, code, place, 0);
 }
 
 static int read_integer(avro_run *run, int32_t place, const avro_step *step, arrow_builder *builder) {
@@ -361,12 +355,8 @@ RARE int read_list(avro_run *run, int32_t place, const avro_step *step, arrow_bu
             return avro_fail(run, found > 0 ? CODE_KEY_TWICE : found, place, 0);
         }
     }
-    int code = arrow_make_room(builder);
-    if (code != CODE_NONE) {
-        return avro_fail(run, code, place, 0);
-    }
-    arrow_offsets(builder)[++builder->length] = (int32_t)run->builders[items].length;
-    return 1;
+    int code = arrow_append_list(run->builders, builder);
+    return code == CODE_NONE || avro_fail(run, code, place, 0);
 }
 
 RARE int read_constant(avro_run *run, const avro_step *step) {

@@ -120,13 +120,7 @@ static inline int read_string(json_run *run, arrow_builder *builder) {
 
 static int read_boolean(json_run *run, arrow_builder *builder) {
     int is_true = json_word(run, "true", 4);
-    if ((!is_true && !json_word(run, "false", 5)) || !has_room(run, builder)) {
-        return 0;
-    }
-    int64_t at = builder->length++;
-    uint8_t bit = (uint8_t)(1 << at % 8);
-    builder->values[at / 8] = (uint8_t)(is_true ? builder->values[at / 8] | bit : builder->values[at / 8] & ~bit);
-    return 1;
+    return (is_true || json_word(run, "false", 5)) && is_done(run, arrow_append_bit(builder, is_true));
 }
 
 static inline int read_integer(json_run *run, arrow_builder *builder) {
@@ -341,14 +335,6 @@ static int read_struct(json_run *run, int32_t place) {
     return 1;
 }
 
-static int end_list(json_run *run, arrow_builder *list, int32_t items) {
-    if (!has_room(run, list)) {
-        return 0;
-    }
-    arrow_offsets(list)[++list->length] = (int32_t)run->builders[items].length;
-    return 1;
-}
-
 static int read_list(json_run *run, int32_t place) {
     int32_t items = run->program->nodes[place].first;
     if (!json_take(run, '[')) {
@@ -365,7 +351,7 @@ static int read_list(json_run *run, int32_t place) {
             return 0;
         }
     }
-    return end_list(run, &run->builders[place], items);
+    return is_done(run, arrow_append_list(run->builders, &run->builders[place]));
 }
 
 static int read_entry(json_run *run, int32_t place) {
@@ -404,7 +390,7 @@ static int read_map(json_run *run, int32_t place) {
     if (twins != 0) {
         return is_done(run, twins);
     }
-    return end_list(run, &run->builders[place], entries);
+    return is_done(run, arrow_append_list(run->builders, &run->builders[place]));
 }
 
 /* Reads what begins here, with no space before it. */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../arrow/powers.h"
+
 typedef __int128 wide;
 
 enum { MOST_DIGITS = 38, WIDEST = 16 };
@@ -30,61 +32,84 @@ const name_plan *name_of(const machine *on, const field_plan *field, int64_t num
     return low < field->name_count && names[low].number == number ? names + low : NULL;
 }
 
+static int add_fixed(arrow_builder *to, const void *value)
+{
+    const int done = arrow_make_room(to);
+    if (done == DONE) {
+        const size_t width = (size_t)to->shape->width;
+        memcpy(to->values + (size_t)to->length++ * width, value, width);
+    }
+    return done;
+}
+
+static int add_bytes(arrow_builder *to, const uint8_t *value, size_t size)
+{
+    int done = arrow_make_room(to);
+    done = done == DONE ? arrow_make_data_room(to, (int64_t)size) : done;
+    if (done == DONE) {
+        if (size > 0) {
+            memcpy(to->data + to->data_length, value, size);
+        }
+        to->data_length += (int64_t)size;
+        arrow_offsets(to)[++to->length] = (int32_t)to->data_length;
+    }
+    return done;
+}
+
+/* The caller fills the parts. */
+static int add_struct(arrow_builder *to)
+{
+    const int done = arrow_make_room(to);
+    to->length += done == DONE;
+    return done;
+}
+
 static int is_unsigned(const field_plan *field)
 {
     return field->type == TYPE_UINT64 || field->type == TYPE_FIXED64;
 }
 
-static int emit_integer(builder *to, const field_plan *field, int64_t number)
+static int emit_integer(arrow_builder *to, const field_plan *field, int64_t number)
 {
     if (is_unsigned(field) && number < 0) {
         return REFUSED;
     }
-    const int64_t largest = to->width == 8 ? INT64_MAX : ((int64_t)1 << (8 * to->width - 1)) - 1;
+    const int64_t largest = to->shape->width == 8 ? INT64_MAX : ((int64_t)1 << (8 * to->shape->width - 1)) - 1;
     if (number > largest || number < -largest - 1) {
         return REFUSED;
     }
     return add_fixed(to, &number);
 }
 
-static wide power_of_ten(int64_t exponent)
-{
-    wide power = 1;
-    while (exponent-- > 0) {
-        power *= 10;
-    }
-    return power;
-}
-
-static int emit_scaled(builder *to, const field_plan *field, wide number, int64_t scale)
+static int emit_scaled(arrow_builder *to, const field_plan *field, wide number, int64_t scale)
 {
     const int64_t shift = number == 0 ? 0 : field->scale - scale;
     if (shift > MOST_DIGITS || shift < -MOST_DIGITS) {
         return REFUSED;
     }
-    if (shift > 0 && __builtin_mul_overflow(number, power_of_ten(shift), &number)) {
+    if (shift > 0 && __builtin_mul_overflow(number, (wide)arrow_power_of_ten(shift), &number)) {
         return REFUSED;
     }
     if (shift < 0) {
-        const wide unit = power_of_ten(-shift);
+        const wide unit = (wide)arrow_power_of_ten(-shift);
         if (number % unit != 0) {
             return REFUSED;
         }
         number /= unit;
     }
-    const wide limit = power_of_ten(field->precision);
+    const wide limit = (wide)arrow_power_of_ten(field->precision);
     if (number >= limit || number <= -limit) {
         return REFUSED;
     }
     return add_fixed(to, &number);
 }
 
-static int emit_whole_decimal(builder *to, const field_plan *field, int64_t number)
+static int emit_whole_decimal(arrow_builder *to, const field_plan *field, int64_t number)
 {
     return emit_scaled(to, field, is_unsigned(field) ? (wide)(uint64_t)number : (wide)number, 0);
 }
 
-static int emit_floating(builder *to, const field_plan *field, int64_t bits)
+static int emit_floating(arrow_builder *to, const field_plan *field, int64_t bits)
 {
     double found;
     float narrow;
@@ -95,14 +120,14 @@ static int emit_floating(builder *to, const field_plan *field, int64_t bits)
     } else {
         memcpy(&found, &bits, sizeof found);
     }
-    if (to->width == sizeof found) {
+    if (to->shape->width == sizeof found) {
         return add_fixed(to, &found);
     }
     narrow = (float)found;
     return isinf(narrow) && !isinf(found) ? REFUSED : add_fixed(to, &narrow);
 }
 
-static int emit_milliseconds(builder *to, int64_t number)
+static int emit_milliseconds(arrow_builder *to, int64_t number)
 {
     int64_t micros;
     return __builtin_mul_overflow(number, (int64_t)1000, &micros) ? REFUSED : add_fixed(to, &micros);
@@ -117,7 +142,7 @@ static int emit_name(machine *on, const field_plan *field, int64_t number)
     return add_bytes(on->builders + field->builder, on->blob + name->at, (size_t)name->size);
 }
 
-static int emit_timestamp(builder *to, const slot *parts)
+static int emit_timestamp(arrow_builder *to, const slot *parts)
 {
     const int64_t seconds = parts[0].number, nanos = parts[1].number;
     if (seconds < FIRST_SECOND || seconds > LAST_SECOND || nanos < 0 || nanos >= NANOS || nanos % 1000 != 0) {
@@ -132,7 +157,7 @@ static int is_leap(int64_t year)
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-static int emit_date(builder *to, const slot *parts)
+static int emit_date(arrow_builder *to, const slot *parts)
 {
     static const int64_t lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     const int64_t year = parts[0].number, month = parts[1].number, day = parts[2].number;
@@ -150,7 +175,7 @@ static int emit_date(builder *to, const slot *parts)
     return add_fixed(to, &since_1970);
 }
 
-static int emit_time_of_day(builder *to, const slot *parts)
+static int emit_time_of_day(arrow_builder *to, const slot *parts)
 {
     static const int64_t limits[] = {24, 60, 60, 1000000000};
     for (int at = 0; at < 4; at++) {
@@ -166,7 +191,7 @@ static int emit_time_of_day(builder *to, const slot *parts)
     return add_fixed(to, &micros);
 }
 
-static int emit_decimal(builder *to, const field_plan *field, const slot *parts)
+static int emit_decimal(arrow_builder *to, const field_plan *field, const slot *parts)
 {
     if (parts[0].size == 0 || parts[0].size > WIDEST) {
         return REFUSED;
@@ -183,7 +208,7 @@ static int emit_message(machine *on, const field_plan *field, const slot *value,
     static const uint8_t nothing[1] = {0};
     const message_plan *message = on->messages + field->message;
     const slot *parts = on->slots + message->first_slot;
-    builder *to = on->builders + field->builder;
+    arrow_builder *to = on->builders + field->builder;
     const size_t base = on->entry_count;
     int done = scan(on, message, value->size == 0 ? nothing : value->bytes, value->size, depth + 1);
     if (done == DONE) {
@@ -217,10 +242,10 @@ static int emit_message(machine *on, const field_plan *field, const slot *value,
 
 int emit_value(machine *on, const field_plan *field, const slot *value, int depth)
 {
-    builder *to = on->builders + field->builder;
+    arrow_builder *to = on->builders + field->builder;
     switch (field->form) {
     case FORM_BOOLEAN:
-        return add_bit(to, value->number != 0);
+        return arrow_append_bit(to, value->number != 0);
     case FORM_INTEGER:
         return emit_integer(to, field, value->number);
     case FORM_WHOLE_DECIMAL:
@@ -233,7 +258,7 @@ int emit_value(machine *on, const field_plan *field, const slot *value, int dept
     case FORM_BINARY:
         return add_bytes(to, value->bytes, value->size);
     case FORM_FIXED:
-        return value->size == (size_t)to->width ? add_fixed(to, value->bytes) : REFUSED;
+        return value->size == (size_t)to->shape->width ? add_fixed(to, value->bytes) : REFUSED;
     case FORM_NAME:
         return emit_name(on, field, value->number);
     default:
@@ -286,7 +311,7 @@ static int emit_entries(machine *on, const field_plan *field, size_t base, size_
             return done;
         }
     }
-    return add_list(on->builders + field->list);
+    return arrow_append_list(on->builders, on->builders + field->list);
 }
 
 static int emit_single(machine *on, const field_plan *field, const slot *found, int depth)
@@ -295,7 +320,7 @@ static int emit_single(machine *on, const field_plan *field, const slot *found, 
         return emit_value(on, field, found, depth);
     }
     if (field->is_null) {
-        return field->must ? REFUSED : add_null(on->builders + field->builder);
+        return field->must ? REFUSED : arrow_append_null(on->builders, (int32_t)field->builder);
     }
     const slot value = {
         .number = field->number_default,
@@ -314,7 +339,7 @@ int emit_parts(machine *on, const message_plan *message, size_t base, int depth)
         qsort(on->entries + base, end - base, sizeof *on->entries, compare_entries);
     }
     for (int64_t at = 0; at < message->absent_count; at++) {
-        const int done = add_null(on->builders + on->absents[message->first_absent + at]);
+        const int done = arrow_append_null(on->builders, (int32_t)on->absents[message->first_absent + at]);
         if (done != DONE) {
             return done;
         }
@@ -327,7 +352,7 @@ int emit_parts(machine *on, const message_plan *message, size_t base, int depth)
         if (field->shape == SHAPE_SINGLE) {
             done = emit_single(on, field, slots + field->slot, depth);
         } else if (field->shape == SHAPE_LIST) {
-            done = add_list(on->builders + field->list);
+            done = arrow_append_list(on->builders, on->builders + field->list);
         } else {
             done = emit_entries(on, field, base, end, depth);
         }

@@ -1,7 +1,6 @@
 /* What Python sees: one function that runs a program over an array of records.
  *
- * The columns stay in memory of C for as long as Python holds the capsule that comes with their addresses.
- * This file must not know what a program does.
+ * What it builds is handed over uncopied. This file must not know what a program does.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -11,64 +10,61 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char CAPSULE[] = "hotset.decode.protobuf.columns";
+#include "../arrow/memory.h"
+#include "../arrow/views.h"
 
 enum { BUILDERS, MESSAGES, FIELDS, NAMES, ABSENTS, SLOTS, COLUMNS, HEADER };
 
 typedef struct {
-    builder *builders;
-    size_t count;
-} columns;
-
-typedef struct {
     machine on;
-    size_t column_count;
+    arrow_shape *shapes;
+    int32_t *places; /* 0, 1, 2, ...: what children of shapes point into */
+    int32_t builder_count, column_count;
 } loaded;
 
-/* Records as Arrow's `binary` keeps them. */
 typedef struct {
-    Py_buffer validity, ends, data;
-    Py_ssize_t first, count, skip;
-} records;
+    int64_t *rows; /* room for all of them */
+    int64_t count;
+} refusals;
 
-static void columns_free(columns *found)
+static void unload(loaded *program)
 {
-    for (size_t at = 0; at < found->count; at++) {
-        builder_free(found->builders + at);
-    }
-    free(found->builders);
-    free(found);
+    arrow_free(program->on.builders, program->builder_count);
+    free(program->on.slots);
+    free(program->on.entries);
+    free(program->shapes);
+    free(program->places);
 }
 
-static void free_capsule(PyObject *capsule)
+/* Make the builders that a program fills; -1 if there are none such. */
+static int make_builders(loaded *program, const builder_plan *plans, int64_t count)
 {
-    columns *found = PyCapsule_GetPointer(capsule, CAPSULE);
-    if (found != NULL) {
-        columns_free(found);
+    program->shapes = calloc((size_t)count + 1, sizeof *program->shapes);
+    program->places = calloc((size_t)count + 1, sizeof *program->places);
+    if (program->shapes == NULL || program->places == NULL) {
+        return -1;
     }
-}
-
-static columns *make_columns(const builder_plan *plans, size_t count)
-{
-    columns *made = calloc(1, sizeof *made);
-    builder *builders = calloc(count + 1, sizeof *builders);
-    if (made == NULL || builders == NULL) {
-        free(made);
-        free(builders);
-        return NULL;
+    for (int64_t at = 0; at < count; at++) {
+        const builder_plan *plan = plans + at;
+        if (plan->first_child < 0 || plan->child_count < 0 || plan->first_child > count - plan->child_count) {
+            return -1;
+        }
+        program->places[at] = (int32_t)at;
+        program->shapes[at] = (arrow_shape){
+            .kind = (int32_t)plan->kind,
+            .is_nullable = 1,
+            .width = plan->width,
+            .children = program->places + plan->first_child,
+            .child_count = (int32_t)plan->child_count,
+        };
     }
-    for (size_t at = 0; at < count; at++) {
-        builders[at].kind = plans[at].kind;
-        builders[at].width = plans[at].width;
-        builders[at].children = builders + plans[at].first_child;
-        builders[at].child_count = plans[at].child_count;
-    }
-    *made = (columns){.builders = builders, .count = count};
-    return made;
+    program->builder_count = (int32_t)count;
+    program->on.builders = arrow_make(program->shapes, program->builder_count);
+    return program->on.builders == NULL ? -1 : 0;
 }
 
 /* Lay the parts of a program over its numbers; -1 if there are not as many as it says. */
-static int load(const Py_buffer *program, const Py_buffer *blob, loaded *into, const builder_plan **plans)
+static int load(const Py_buffer *program, const Py_buffer *blob, loaded *into)
 {
     static const size_t widths[] = {
         [BUILDERS] = sizeof(builder_plan), [MESSAGES] = sizeof(message_plan), [FIELDS] = sizeof(field_plan),
@@ -88,65 +84,55 @@ static int load(const Py_buffer *program, const Py_buffer *blob, loaded *into, c
         }
         at += (size_t)header[part] * widths[part];
     }
-    if (at != size || header[MESSAGES] == 0 || header[SLOTS] < 0 || header[COLUMNS] > header[BUILDERS]) {
+    if (at != size || header[MESSAGES] == 0 || header[SLOTS] < 0 || header[BUILDERS] > INT32_MAX / 2 ||
+        header[COLUMNS] < 0 || header[COLUMNS] > header[BUILDERS]) {
         return -1;
     }
-    *plans = (const builder_plan *)(const void *)parts[BUILDERS];
-    into->column_count = (size_t)header[COLUMNS];
+    into->column_count = (int32_t)header[COLUMNS];
     into->on = (machine){
         .messages = (const message_plan *)(const void *)parts[MESSAGES],
         .fields = (const field_plan *)(const void *)parts[FIELDS],
         .names = (const name_plan *)(const void *)parts[NAMES],
         .absents = (const int64_t *)(const void *)parts[ABSENTS],
         .blob = blob->buf,
-        .builder_count = (size_t)header[BUILDERS],
         .slots = calloc((size_t)header[SLOTS] + 1, sizeof(slot)),
     };
-    return into->on.slots == NULL ? -1 : 0;
-}
-
-static int null_row(const loaded *program)
-{
-    for (size_t at = 0; at < program->column_count; at++) {
-        const int done = add_null(program->on.builders + at);
-        if (done != DONE) {
-            return done;
-        }
+    if (into->on.slots == NULL) {
+        return -1;
     }
-    return DONE;
+    return make_builders(into, (const builder_plan *)(const void *)parts[BUILDERS], header[BUILDERS]);
 }
 
-static int is_null(const records *of, Py_ssize_t at)
+/* A row of nulls in place of what a record may have left in the columns. */
+static int null_row(const loaded *program, int64_t row)
 {
-    const uint8_t *bits = of->validity.buf;
-    return of->validity.len > 0 && !(bits[at / 8] >> (at % 8) & 1);
+    int done = DONE;
+    for (int32_t at = 0; at < program->column_count && done == DONE; at++) {
+        arrow_roll_back(program->on.builders, at, row);
+        done = arrow_append_null(program->on.builders, at);
+    }
+    return done;
 }
 
-/* Run over all records; the rows that were refused go to `refused`. Needs no lock of Python's. */
-static int run(loaded *program, const records *of, int64_t *refused, size_t *refused_count)
+/* Run over all records. Needs no lock of Python's. */
+static int run(loaded *program, const arrow_payloads *payloads, int64_t skip, refusals *refused)
 {
     machine *on = &program->on;
-    const int32_t *ends = of->ends.buf;
-    const uint8_t *data = of->data.buf;
-    for (Py_ssize_t row = 0; row < of->count; row++) {
-        const Py_ssize_t at = of->first + row;
+    for (int64_t row = 0; row < payloads->count; row++) {
+        const uint8_t *at, *end;
+        if (!arrow_find(payloads, row, &at, &end)) {
+            return REFUSED;
+        }
         int done = REFUSED;
-        if (is_null(of, at)) {
-            done = null_row(program);
+        if (arrow_is_null(payloads, row)) {
+            done = null_row(program, row);
         } else {
-            const Py_ssize_t start = ends[at], end = ends[at + 1];
-            if (start < 0 || end < start || end > of->data.len) {
-                return REFUSED;
+            if (end - at >= skip) {
+                done = run_message(on, on->messages, at + skip, (size_t)(end - at - skip), 0);
             }
-            begin_row(on->builders, on->builder_count);
-            if (end - start >= of->skip) {
-                const size_t size = (size_t)(end - start - of->skip);
-                done = run_message(on, on->messages, data + start + of->skip, size, 0);
-            }
-            if (done == REFUSED) {
-                forget_row(on->builders, on->builder_count);
-                refused[(*refused_count)++] = row;
-                done = null_row(program);
+            if (done == REFUSED || done == ARROW_TOO_MUCH) {
+                refused->rows[refused->count++] = row;
+                done = null_row(program, row);
             }
         }
         if (done != DONE) {
@@ -156,104 +142,65 @@ static int run(loaded *program, const records *of, int64_t *refused, size_t *ref
     return DONE;
 }
 
-static PyObject *address(const growing *buffer)
+static PyObject *answer(const loaded *program, const refusals *refused)
 {
-    return Py_BuildValue("(Kn)", (unsigned long long)(uintptr_t)buffer->bytes, (Py_ssize_t)buffer->used);
-}
-
-static PyObject *describe(const columns *made)
-{
-    PyObject *all = PyList_New((Py_ssize_t)made->count);
-    for (size_t at = 0; all != NULL && at < made->count; at++) {
-        const builder *each = made->builders + at;
-        PyObject *one = Py_BuildValue(
-            "(nnNNN)", (Py_ssize_t)each->length, (Py_ssize_t)each->nulls, address(&each->validity),
-            address(&each->ends), address(&each->data));
-        if (one == NULL) {
-            Py_CLEAR(all);
-        } else {
-            PyList_SET_ITEM(all, (Py_ssize_t)at, one);
-        }
-    }
-    return all;
-}
-
-static PyObject *answer(columns *made, const int64_t *refused, size_t refused_count)
-{
-    PyObject *described = describe(made);
-    PyObject *capsule = PyCapsule_New(made, CAPSULE, free_capsule);
-    if (capsule == NULL) {
-        columns_free(made);
-        Py_XDECREF(described);
+    PyObject *builders = arrow_hand_over(program->on.builders, program->builder_count);
+    if (builders == NULL) {
         return NULL;
     }
-    if (described == NULL) {
-        Py_DECREF(capsule);
-        return NULL;
-    }
-    const Py_ssize_t size = (Py_ssize_t)(refused_count * sizeof *refused);
-    return Py_BuildValue("(NNy#)", capsule, described, (const char *)refused, size);
+    const Py_ssize_t size = (Py_ssize_t)(refused->count * (int64_t)sizeof *refused->rows);
+    return Py_BuildValue("(Ny#)", builders, (const char *)refused->rows, size);
 }
 
-static PyObject *decode_records(loaded *program, const builder_plan *plans, const records *of)
+static PyObject *decode_payloads(loaded *program, const arrow_payloads *payloads, int64_t skip)
 {
-    columns *made = make_columns(plans, program->on.builder_count);
-    int64_t *refused = malloc(((size_t)of->count + 1) * sizeof *refused);
-    size_t refused_count = 0;
+    refusals refused = {.rows = malloc(((size_t)payloads->count + 1) * sizeof *refused.rows)};
     int done = NO_MEMORY;
-    if (made != NULL && refused != NULL) {
-        program->on.builders = made->builders;
+    if (refused.rows != NULL) {
         Py_BEGIN_ALLOW_THREADS
-        done = run(program, of, refused, &refused_count);
+        done = run(program, payloads, skip, &refused);
         Py_END_ALLOW_THREADS
     }
     PyObject *found = NULL;
     if (done == DONE) {
-        found = answer(made, refused, refused_count);
+        found = answer(program, &refused);
+    } else if (done == NO_MEMORY) {
+        PyErr_NoMemory();
     } else {
-        PyErr_SetString(
-            done == NO_MEMORY ? PyExc_MemoryError : PyExc_ValueError, "the records cannot be decoded");
-        if (made != NULL) {
-            columns_free(made);
-        }
+        PyErr_SetString(PyExc_ValueError, "the offsets are not those of the data");
     }
-    free(refused);
+    free(refused.rows);
     return found;
 }
 
 static PyObject *decode(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    Py_buffer program, blob;
-    records of = {0};
+    Py_buffer numbers, blob, views[3];
+    long long first, count, skip;
     if (!PyArg_ParseTuple(
-            args, "y*y*y*y*y*nnn", &program, &blob, &of.validity, &of.ends, &of.data, &of.first, &of.count,
-            &of.skip)) {
+            args, "y*y*Ly*z*z*LL:decode", &numbers, &blob, &skip, &views[0], &views[1], &views[2], &first,
+            &count)) {
         return NULL;
     }
     PyObject *found = NULL;
-    const builder_plan *plans;
-    loaded made = {0};
-    const Py_ssize_t needed = of.first + of.count;
-    if (of.first < 0 || of.count < 0 || of.skip < 0 || of.ends.len / (Py_ssize_t)sizeof(int32_t) <= needed ||
-        (of.validity.len > 0 && of.validity.len < (needed + 7) / 8)) {
-        PyErr_SetString(PyExc_ValueError, "there are fewer records than that");
-    } else if (load(&program, &blob, &made, &plans) != 0) {
+    loaded program = {0};
+    arrow_payloads payloads;
+    if (skip < 0 || load(&numbers, &blob, &program) != 0) {
         PyErr_SetString(PyExc_ValueError, "the program is not one");
-    } else {
-        found = decode_records(&made, plans, &of);
+    } else if (arrow_payloads_of(views, first, count, &payloads)) {
+        found = decode_payloads(&program, &payloads, skip);
     }
-    free(made.on.slots);
-    free(made.on.entries);
-    PyBuffer_Release(&program);
+    unload(&program);
+    PyBuffer_Release(&numbers);
     PyBuffer_Release(&blob);
-    PyBuffer_Release(&of.validity);
-    PyBuffer_Release(&of.ends);
-    PyBuffer_Release(&of.data);
+    for (int at = 0; at < 3; at++) {
+        PyBuffer_Release(&views[at]);
+    }
     return found;
 }
 
 static PyMethodDef functions[] = {
-    {"decode", decode, METH_VARARGS, "Return a capsule, the builders' buffers, and the rows that were refused."},
+    {"decode", decode, METH_VARARGS, "Return what each builder holds, and the rows that were refused."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -267,5 +214,5 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__wire(void)
 {
-    return PyModule_Create(&definition);
+    return arrow_prepare() < 0 ? NULL : PyModule_Create(&definition);
 }

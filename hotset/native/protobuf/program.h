@@ -7,7 +7,10 @@
 #ifndef HOTSET_PROTOBUF_PROGRAM_H
 #define HOTSET_PROTOBUF_PROGRAM_H
 
-#include "builders.h"
+#include "../arrow/builders.h"
+
+/* What functions return that may fail; too much for a column, ARROW_TOO_MUCH, is a record refused, too. */
+enum { DONE = ARROW_DONE, REFUSED = 1, NO_MEMORY = ARROW_NO_MEMORY };
 
 /* Deeper records are left to the reference, which has a limit of its own. */
 enum { DEEPEST = 60 };
@@ -108,8 +111,7 @@ typedef struct {
     const name_plan *names;
     const int64_t *absents;
     const uint8_t *blob;
-    builder *builders;
-    size_t builder_count;
+    arrow_builder *builders;
     slot *slots;
     entry *entries;
     size_t entry_count, entry_capacity;
@@ -126,7 +128,4 @@ int emit_parts(machine *on, const message_plan *message, size_t base, int depth)
 
 int emit_value(machine *on, const field_plan *field, const slot *value, int depth);
 const name_plan *name_of(const machine *on, const field_plan *field, int64_t number);
-
-int is_utf8(const uint8_t *bytes, size_t size);
-
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../arrow/utf8.h"
+
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "records and columns are little-endian, and this machine is not"
 #endif
@@ -238,7 +240,7 @@ static int take_bytes(machine *on, const field_plan *field, slot *slots, const s
     case TYPE_MESSAGE:
         return take_message(on, field, slots, found, depth);
     case TYPE_STRING:
-        if (!is_utf8(found->bytes, found->size)) {
+        if (!arrow_is_utf8(found->bytes, (int64_t)found->size)) {
             return REFUSED;
         }
         break;
