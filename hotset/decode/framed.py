@@ -89,27 +89,25 @@ class FramedDecoder:
         if told is None and (head := _only_head(payloads)) is not None:
             return self._decode(_IN_FRAME + head, payloads, schema, first_row=0)
         names = self._names(payloads, told).dictionary_encode()
-        if (
-            len(names.dictionary) == 1
-            and not names.null_count
-            and not self._flaw(names.dictionary[0].as_py())
-        ):
-            return self._decode(names.dictionary[0].as_py(), payloads, schema, first_row=0)
+        named = names.dictionary.to_pylist()
+        flaws = {number: flaw for number, name in enumerate(named) if (flaw := self._flaw(name)) is not None}
+        flawed = pc.is_in(names.indices, pa.array(list(flaws), pa.int32()))
+        own = [
+            Fault(row, flaws[names.indices[row].as_py()]) for row in pc.indices_nonzero(flawed).to_pylist()
+        ]
+        sound = [number for number in range(len(named)) if number not in flaws]
+        if len(sound) == 1:
+            # Nobody's rows have to move: what is no record of the one schema is decoded as null.
+            [number] = sound
+            ours = pc.if_else(flawed, pa.scalar(None, payloads.type), payloads) if own else payloads
+            decoded = self._decode(named[number], ours, schema, pc.index(names.indices, number).as_py())
+            return Decoded(decoded.rows, _sorted([*own, *decoded.faults]))
         groups: list[tuple[pa.Array, Decoded]] = []
-        faults: dict[int, str] = {}
-        for number, name in enumerate(names.dictionary.to_pylist()):
-            reason = self._flaw(name)
-            if reason is not None:
-                faults[number] = reason
-                continue
+        for number in sound:
             rows = pc.indices_nonzero(pc.equal(names.indices, number))
-            groups.append((rows, self._decode(name, payloads.take(rows), schema, rows[0].as_py())))
-        flawed = pc.is_in(names.indices, pa.array(list(faults), pa.int32()))
+            groups.append((rows, self._decode(named[number], payloads.take(rows), schema, rows[0].as_py())))
         without = pc.indices_nonzero(pc.or_(flawed, names.indices.is_null()))
         nulls = batch_of([pa.nulls(len(without), field.type) for field in schema], schema, len(without))
-        own = [
-            Fault(row, faults[names.indices[row].as_py()]) for row in pc.indices_nonzero(flawed).to_pylist()
-        ]
         return _in_order([*groups, (without, Decoded(nulls))], own)
 
     def _headers(self, headers: pa.ListArray) -> pa.BinaryArray | None:
@@ -161,7 +159,7 @@ class FramedDecoder:
             return self._compiled(told[: _size(told)], schema)(bodies)
         except HotsetError as exc:
             if self._isolates and isinstance(exc, SchemaMismatchError):
-                return _all_bad(schema, len(payloads), str(exc))
+                return _all_bad(schema, payloads, str(exc))
             exc.details["row"] = first_row
             raise
 
@@ -224,9 +222,14 @@ def _only_head(payloads: pa.BinaryArray) -> bytes | None:
     return head if is_frame and pc.all(pc.starts_with(payloads, head)).as_py() else None
 
 
-def _all_bad(schema: pa.Schema, rows: int, reason: str) -> Decoded:
-    nulls = batch_of([pa.nulls(rows, field.type) for field in schema], schema, rows)
-    return Decoded(nulls, tuple(Fault(row, reason) for row in range(rows)))
+def _all_bad(schema: pa.Schema, payloads: pa.BinaryArray, reason: str) -> Decoded:
+    nulls = batch_of([pa.nulls(len(payloads), field.type) for field in schema], schema, len(payloads))
+    rows = pc.indices_nonzero(payloads.is_valid()).to_pylist()
+    return Decoded(nulls, tuple(Fault(row, reason) for row in rows))
+
+
+def _sorted(faults: list[Fault]) -> tuple[Fault, ...]:
+    return tuple(sorted(faults, key=lambda fault: fault.row))
 
 
 def _joined(prefix: bytes, values: pa.BinaryArray) -> pa.BinaryArray:
@@ -242,4 +245,4 @@ def _in_order(groups: list[tuple[pa.Array, Decoded]], faults: list[Fault]) -> De
         whole = batch_of([], pa.schema([]), len(places))
     else:
         whole = pa.concat_batches(batches).take(pc.sort_indices(places))
-    return Decoded(whole, tuple(sorted(faults, key=lambda fault: fault.row)))
+    return Decoded(whole, _sorted(faults))

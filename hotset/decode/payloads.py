@@ -115,7 +115,7 @@ def _of_key(reason: str) -> str:
 def _together(rows: pa.RecordBatch, values: tuple[Fault, ...], keys: tuple[Fault, ...]) -> Decoded:
     found = {fault.row: Fault(fault.row, _of_key(fault.reason)) for fault in keys}
     found.update((fault.row, fault) for fault in values)
-    if keys:
+    if found:
         places = pa.arange(0, rows.num_rows)
         is_bad = pc.is_in(places, pa.array(list(found), pa.int64()))
         rows = rows.take(pc.if_else(is_bad, None, places))

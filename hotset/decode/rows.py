@@ -33,6 +33,8 @@ _TOMBSTONE: Final = (
     "its value is null (a tombstone); set tombstones=skip if the table's writer drops such records"
 )
 
+_PAYLOADS: Final = frozenset({"key", "value", "headers"})
+
 
 @dataclass(frozen=True, slots=True)
 class DecodedRows:
@@ -169,10 +171,11 @@ class RowDecoder:
         bad = bad_records(raw, faults)
         rows = decoded.rows
         if faults and self._policy is BadRecords.NULL:
-            rows = _blank(rows, faults)
+            flagged = {fault.row for fault in decoded.faults}  # whose rows are null already
+            rows = _blank(rows, [fault for fault in faults if fault.row not in flagged])
         elif faults:
             is_row = pc.invert(_is_bad(faults, raw.num_rows))
-            raw, rows, faults = raw.filter(is_row), rows.filter(is_row), []
+            raw, rows, faults = self._without_payloads(raw).filter(is_row), rows.filter(is_row), []
         return DecodedRows(self._arranged(raw, rows, faults), tombstones, bad, letters)
 
     def _without_tombstones(self, raw: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.BooleanArray | None, int]:
@@ -181,6 +184,10 @@ class RowDecoder:
             return raw, None, 0
         kept = values.is_valid()
         return raw.filter(kept), kept, values.null_count
+
+    def _without_payloads(self, raw: pa.RecordBatch) -> pa.RecordBatch:
+        # Most of a batch's bytes, which no column is filled with any more unless it has them as they are.
+        return raw.select([name for name in raw.schema.names if name not in _PAYLOADS or name in self._told])
 
     def _faults(self, raw: pa.RecordBatch, decoded: Decoded) -> list[Fault]:
         found = {fault.row: fault for fault in decoded.faults}
@@ -240,8 +247,7 @@ def _is_bad(faults: Sequence[Fault], rows: int) -> pa.BooleanArray:
 
 
 def _blank(rows: pa.RecordBatch, faults: Sequence[Fault]) -> pa.RecordBatch:
-    # A decoder has done so already, but for what only lacks a required column.
-    if not rows.num_columns:
+    if not rows.num_columns or not faults:
         return rows
     kept = pc.if_else(_is_bad(faults, rows.num_rows), None, pa.arange(0, rows.num_rows))
     return rows.take(kept)

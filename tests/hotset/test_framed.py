@@ -94,6 +94,28 @@ def test_bad_frames_are_faults_and_the_others_are_rows(registry: SchemaRegistry)
     ]
 
 
+def test_bad_frames_and_nulls_do_not_move_the_rows_of_the_one_schema(registry: SchemaRegistry) -> None:
+    payloads = [None, b"", framed(1, n=2), b"\0\0\0\0\1", None, framed(1, n=5), b"\1", framed(1, n=7)]
+
+    decoded = decode(registry, payloads)
+
+    assert numbers(decoded) == [None, None, 2, None, None, 5, None, 7]
+    assert [fault.row for fault in decoded.faults] == [1, 3, 6]
+
+
+def test_a_schema_that_makes_no_rows_is_the_fault_of_its_own_records_only(registry: SchemaRegistry) -> None:
+    payloads = pa.array([None, framed(90, n=1), b"", framed(90, n=3), None], pa.binary())
+
+    decoded = FramedDecoder("json_schema", registry, isolates=True)(payloads, SCHEMA)
+
+    assert numbers(decoded) == [None] * 5
+    assert [(fault.row, "empty" in fault.reason) for fault in decoded.faults] == [
+        (1, False),
+        (2, True),
+        (3, False),
+    ]
+
+
 def test_a_null_payload_is_a_row_of_nulls(registry: SchemaRegistry) -> None:
     decoded = decode(registry, [None, framed(1, n=1), None])
 

@@ -57,3 +57,19 @@ def test_a_time_that_no_timestamp_can_hold_is_an_error_that_is_told(keeps_letter
 
     with pytest.raises(UnsupportedFormatError, match="cannot hold the timestamp"):
         RowDecoder(record_format, schema, columns, "t", keeps_letters=keeps_letters).decode(raw)
+
+
+@pytest.mark.parametrize("policy", [BadRecords.SKIP, BadRecords.DEAD_LETTER])
+def test_the_good_ones_among_bad_records_keep_all_their_coordinates(policy: BadRecords) -> None:
+    values = [b'{"a": 1}', b'{"a": "x"}', b'{"a": 3}']
+    raw = raw_records(values).append_column("key", pa.array([b"k0", b"k1", b"k2"], pa.binary()))
+    columns = {"at": "offset", "ms": "timestamp", "v": "value", "k": "key", "of": "topic"}
+    kinds = [pa.int64(), pa.int64(), pa.int64(), pa.binary(), pa.binary(), pa.string()]
+    schema = pa.schema(list(zip(("a", *columns), kinds, strict=True)))
+
+    rows = RowDecoder(RecordFormat(bad_records=policy), schema, columns, "t").decode(raw).rows
+
+    assert rows.to_pylist() == [
+        {"a": 1, "at": 100, "ms": 0, "v": values[0], "k": b"k0", "of": "t"},
+        {"a": 3, "at": 102, "ms": 0, "v": values[2], "k": b"k2", "of": "t"},
+    ]
