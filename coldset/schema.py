@@ -24,6 +24,7 @@ from pyiceberg.types import (
 )
 
 from coldset.errors import UnsupportedTableError
+from coldset.kept import Kept
 
 _PLAIN: Final = (
     pa.types.is_boolean,
@@ -39,12 +40,27 @@ _PLAIN: Final = (
 _NOT_READ: Final = (GeographyType, GeometryType, UnknownType)
 
 
+_KEPT: Final = 256
+
+# By identity, for they have no hash; metadata that is kept has the same schema for each statement.
+_kept: Final[Kept[int, tuple[Schema, pa.Schema]]] = Kept(_KEPT)
+
+
 def arrow_schema(schema: Schema) -> pa.Schema:
     """Return the Arrow schema every reader of this Iceberg schema must produce.
 
     Raises:
         UnsupportedTableError: A column's type has no such form yet.
     """
+    known = _kept.get(id(schema))
+    if known is not None and known[0] is schema:
+        return known[1]
+    made = _made(schema)
+    _kept.put(id(schema), (schema, made))
+    return made
+
+
+def _made(schema: Schema) -> pa.Schema:
     for field in schema.fields:
         _require_read(field.field_type, field.name)
     try:

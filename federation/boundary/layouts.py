@@ -15,6 +15,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from coldset.kept import Kept
 from federation.definition import TableDefinition
 from federation.errors import OptionError
 from hotset.decode.position import Source
@@ -120,7 +121,7 @@ def layout_of(schema: pa.Schema, definition: TableDefinition) -> KafkaLayout | N
         return _declared(schema, definition.kafka_columns)
     if not definition.recognises_columns:
         return None
-    found = [layout for known in KNOWN if (layout := _match(schema, known)) is not None]
+    found = _recognised(schema)
     if len(found) > 1:
         names = " and ".join(layout.name for layout in found)
         raise OptionError(
@@ -129,6 +130,18 @@ def layout_of(schema: pa.Schema, definition: TableDefinition) -> KafkaLayout | N
             option="kafkaColumns",
         )
     return found[0] if found else None
+
+
+_SCHEMAS: Final = 256
+_seen: Final[Kept[pa.Schema, tuple[KafkaLayout, ...]]] = Kept(_SCHEMAS)
+
+
+def _recognised(schema: pa.Schema) -> tuple[KafkaLayout, ...]:
+    found = _seen.get(schema)
+    if found is None:
+        found = tuple(layout for known in KNOWN if (layout := _match(schema, known)) is not None)
+        _seen.put(schema, found)
+    return found
 
 
 def has_coordinates(schema: pa.Schema, definition: TableDefinition) -> bool:
