@@ -2,17 +2,21 @@
 
 The order of the questions is part of the correctness of a cut, so it is
 written down once, here: partitions and identity, high watermark, readable end,
-log start, identity again. The file does not know what a table has committed.
+log start, partitions and identity again. A topic's id is never another's, and its
+partitions only become more: so what was confirmed for an earlier cut does for the
+first question, if the last one says the same. The file does not know what a table
+has committed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Final
 
 from hotset.client import EARLIEST, LATEST, KafkaClient, TopicDescription
 from hotset.deadline import Deadline
-from hotset.errors import KafkaProtocolError, TopicChangedError
+from hotset.errors import HotsetError, KafkaProtocolError, TopicChangedError
 from hotset.offsets import Isolation, LogBounds, PartitionBounds
 
 _TRIES: Final = 3
@@ -30,6 +34,14 @@ def read_log_bounds(client: KafkaClient, topic: str, isolation: Isolation, deadl
         TopicChangedError: The topic was replaced while it was being asked.
         KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer in time.
     """
+    known = client.known.get(topic)
+    if known is not None:
+        # Whatever is wrong with it, who asks all the questions finds it and says so.
+        with contextlib.suppress(HotsetError):
+            found = _read_once(client, known, isolation, deadline)
+            if client.describe(topic, deadline) == known:
+                return found
+        client.known.pop(topic, None)
     for _ in range(_TRIES):
         before = client.describe(topic, deadline)
         found = _read_once(client, before, isolation, deadline)
@@ -37,6 +49,7 @@ def read_log_bounds(client: KafkaClient, topic: str, isolation: Isolation, deadl
         if before.topic_id != after.topic_id:
             break
         if before.partitions == after.partitions:
+            client.known[topic] = after
             return found
     raise TopicChangedError(
         f"topic {topic!r} was recreated, or kept getting partitions, while its offsets were read; ask again",

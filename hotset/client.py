@@ -62,12 +62,14 @@ class KafkaClient:
 
     Invariant: every call ends at its deadline, and never in a partial answer.
     Not to be carried across a fork: make it in the process that uses it.
+    `known` has descriptions of topics that were confirmed once, to be confirmed again by whoever uses them.
     """
 
     properties: Mapping[str, str] = field(repr=False)  # with secrets in it
     _admin: AdminClient
     _trouble: Trouble = field(repr=False)
     _identity: list[str] = field(default_factory=list, repr=False)
+    known: dict[str, TopicDescription] = field(default_factory=dict, repr=False)
 
     def describe(self, topic: str, deadline: Deadline) -> TopicDescription:
         """Ask the cluster, not a cache, for a topic's identity and partitions.
@@ -267,12 +269,7 @@ def connect(properties: Mapping[str, str]) -> KafkaClient:
 @functools.lru_cache(maxsize=64)
 def _connect(_pid: int, items: tuple[tuple[str, str], ...]) -> KafkaClient:
     trouble = Trouble()
-    settings = {
-        "client.id": "kafkaiceberg",
-        **dict(items),
-        "error_cb": trouble.note,
-        "logger": _SILENT,
-    }
+    settings = {"client.id": "kafkaiceberg", **dict(items), "error_cb": trouble.note, "logger": _SILENT}
     return KafkaClient(dict(items), _construct(AdminClient, settings), trouble)
 
 
