@@ -92,7 +92,7 @@ class Explorer:
     def run(self, way: Way, start: World, schedule: Schedule = ()) -> Outcome:
         """Ask on this schedule, and judge what is answered."""
         run = self._edges.run = Run(start, schedule)
-        # Snapshots and topics of other runs have the same numbers: what is known of one must not help another.
+        # Snapshots and topics of other runs have the same numbers: what is known of one must help no other.
         federation.boundary.cache._found.clear()
         hotset.client._connect.cache_clear()
         answers: list[Answer] = []
