@@ -104,7 +104,7 @@ def drain(
     reads = [partial(_read, client, share, deadline, progress, is_native=is_native) for share in shares]
     # What fits into one chunk is read before there is anything to do beside it.
     is_short = sum(r.span for r in ranges) <= limits.chunk_rows
-    yield from reads[0](guard) if is_short else read_ahead(reads, guard)
+    yield from reads[0](guard) if is_short else read_ahead(reads, guard, takes_turns=not is_native)
 
 
 def _shares(wanted: Wanted, at_most: int) -> list[Wanted]:

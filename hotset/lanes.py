@@ -22,6 +22,7 @@ Read = Callable[[Guard], Generator[pa.RecordBatch, None, None]]
 _LOOK_S: Final = 0.02
 _REST_S: Final = 0.1
 _FORSAKEN_S: Final = 2.0
+_TURN_S: Final = 20e-6
 
 
 class _LeftError(Exception):
@@ -43,7 +44,7 @@ class _Lane:
     def _run(self) -> None:
         error: BaseException | None = None
         try:
-            batches = self._read(self._lanes.require_taker)
+            batches = self._read(self._lanes.go_on)
             try:
                 while self._hold_out(batches):
                     self._lanes.offer(self)
@@ -62,7 +63,9 @@ class _Lane:
 class _Lanes:
     """What the lanes of one read have in common with whoever takes their batches."""
 
-    def __init__(self, reads: Sequence[Read]) -> None:
+    def __init__(self, reads: Sequence[Read], *, takes_turns: bool) -> None:
+        self._takes_turns = takes_turns
+        self._is_used = False
         self._process = os.getpid()
         self._changed = threading.Condition()
         self._ready: deque[_Lane] = deque()
@@ -77,7 +80,9 @@ class _Lanes:
         while self._has_more():
             guard()
             if self._ready:
+                self._is_used = True
                 yield self._take()
+                self._is_used = False
 
     def _has_more(self) -> bool:
         """Wait a moment for a batch if there is none; return whether there may be one."""
@@ -128,6 +133,15 @@ class _Lanes:
             lane.error, lane.is_done = error, True
             self._changed.notify_all()
 
+    def go_on(self) -> None:
+        """Raise if nobody takes batches any more; let whoever uses one have a turn before the next step.
+
+        A thread that gives the interpreter back for a moment only has it again before another one wakes.
+        """
+        self.require_taker()
+        if self._takes_turns and self._is_used:
+            time.sleep(_TURN_S)
+
     def require_taker(self) -> None:
         """Raise if nobody takes batches any more."""
         if self._is_left:
@@ -141,18 +155,19 @@ class _Lanes:
         return not is_there and time.monotonic() - self._taken_at_s > _FORSAKEN_S
 
 
-def read_ahead(reads: Sequence[Read], guard: Guard) -> Iterator[pa.RecordBatch]:
+def read_ahead(reads: Sequence[Read], guard: Guard, *, takes_turns: bool = False) -> Iterator[pa.RecordBatch]:
     """Yield the batches of all readers, those of one reader in their order.
 
     Args:
         reads: Each is called in a thread of its own, with a guard of ours to be called often.
         guard: Called often in the caller's thread; what it raises ends the reading.
+        takes_turns: Whether readers are busy in the interpreter itself.
 
     Raises:
         RuntimeError: It was begun in another process, or the process ends.
         BaseException: What a reader raises, instead of batches that are not taken yet.
     """
-    lanes = _Lanes(reads)
+    lanes = _Lanes(reads, takes_turns=takes_turns)
     try:
         yield from lanes.batches(guard)
     finally:

@@ -97,6 +97,30 @@ def test_a_batch_that_was_taken_is_not_kept_by_its_lane() -> None:
     assert list(batches) == []
 
 
+@pytest.mark.parametrize("takes_turns", [True, False])
+def test_a_reader_in_the_interpreter_gives_turns_to_who_uses_a_batch_and_only_then(
+    monkeypatch: pytest.MonkeyPatch,
+    takes_turns: bool,
+) -> None:
+    given: list[int] = []
+    reader = Counting(3)
+
+    def sleep(_s: float) -> None:
+        if threading.current_thread().name == "hot-lane":
+            given.append(reader.asked)
+
+    monkeypatch.setattr("hotset.lanes.time.sleep", sleep)
+    batches = read_ahead([reader.read], go_on, takes_turns=takes_turns)
+
+    next(batches)
+    until(lambda: reader.asked == 2)
+    list(batches)
+
+    # The first batch was read while nobody had one.
+    assert set(given) <= {1, 2}
+    assert (1 in given) == takes_turns
+
+
 def test_lanes_do_not_wait_for_each_other() -> None:
     may_end = threading.Event()
 
