@@ -12,7 +12,7 @@ import pyarrow as pa
 from hotset.decode.decoded import Decoded, Fault
 from hotset.decode.json_exact import decode_exactly
 from hotset.decode.json_native import reader_of
-from hotset.decode.json_python import take_by_columns
+from hotset.decode.json_python import take_in_python
 
 
 def decode_json(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None) -> Decoded:
@@ -27,7 +27,7 @@ def decode_json(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArr
     if not len(payloads):
         return decode_exactly(payloads, schema, headers)
     reader = reader_of(schema)
-    taken = take_by_columns(payloads, schema) if reader is None else reader.take(payloads)
+    taken = take_in_python(payloads, schema) if reader is None else reader.take(payloads)
     if taken is None:
         return decode_exactly(payloads, schema, headers)
     rows, refused = taken

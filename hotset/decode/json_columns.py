@@ -9,7 +9,6 @@ documents or records.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Callable
 from functools import partial
@@ -72,8 +71,20 @@ def convert(tokens: pa.StringArray, wanted: pa.DataType) -> Column:
         return _map(tokens, wanted)
     if pa.types.is_list(wanted):
         return _list(tokens, wanted)
-    make = next(make for matches, make in _SCALARS if matches(wanted))
-    return make(tokens, wanted)
+    return next(make for matches, make in _SCALARS if matches(wanted))(tokens, wanted)
+
+
+def convert_text(text: pa.StringArray, wanted: pa.DataType) -> Column:
+    """Return a column of a type without parts, made of what is in strings without escapes, or null.
+
+    Raises:
+        Nothing of its own.
+    """
+    if pa.types.is_string(wanted):
+        return Column(text, None)
+    if pa.types.is_date32(wanted) or pa.types.is_timestamp(wanted):
+        return _cast(text, lambda each: each.cast(wanted), _DAY)
+    return convert(pc.binary_join_element_wise('"', text, '"', ""), wanted)
 
 
 def either(one: pa.BooleanArray | None, other: pa.BooleanArray | None) -> pa.BooleanArray | None:
@@ -121,8 +132,11 @@ def _cast(tokens: pa.Array, cast: Callable[[pa.Array], pa.Array], likely: str) -
 
 
 def _boolean(tokens: pa.StringArray, _wanted: pa.DataType) -> Column:
-    refused = unless(pc.or_(pc.equal(tokens, "true"), pc.equal(tokens, "false")))
-    return Column(pc.equal(without(tokens, refused), "true"), refused)
+    values, is_false = pc.equal(tokens, "true"), pc.equal(tokens, "false")
+    if values.true_count + is_false.true_count + tokens.null_count == len(tokens):
+        return Column(values, None)
+    refused = unless(pc.or_(values, is_false))
+    return Column(without(values, refused), refused)
 
 
 def _integer(tokens: pa.StringArray, wanted: pa.DataType) -> Column:
@@ -163,7 +177,7 @@ def _decimal(tokens: pa.StringArray, wanted: pa.DataType) -> Column:
 
 def _parsed(tokens: pa.StringArray, wanted: pa.DataType) -> Column:
     text, refused = _string(tokens, wanted)
-    values, misfits = _cast(text, lambda each: each.cast(wanted), _DAY)
+    values, misfits = convert_text(text, wanted)
     return Column(values, either(refused, misfits))
 
 
@@ -195,9 +209,8 @@ def _binary(tokens: pa.StringArray, wanted: pa.DataType) -> Column:
     text, refused = _string(tokens, pa.string())
     try:
         return Column(_decode_base64(text, wanted), refused)
-    except (binascii.Error, ValueError, pa.ArrowInvalid):
-        errors = (binascii.Error, ValueError, pa.ArrowInvalid)
-        misfits = refused_rows(text, partial(_decode_base64, wanted=wanted), errors)
+    except ValueError:
+        misfits = refused_rows(text, partial(_decode_base64, wanted=wanted), ValueError)
         return Column(_decode_base64(without(text, misfits), wanted), either(refused, misfits))
 
 
@@ -225,8 +238,7 @@ def _struct(tokens: pa.StringArray, wanted: pa.StructType) -> Column:
     # Another kind of document would be a struct of nulls.
     refused = unless(pc.starts_with(tokens, "{"))
     tokens = without(tokens, refused)
-    found = tokens_of(tokens, dict.fromkeys([child.name for child in wanted], "JSON"))
-    values = []
+    found, values = tokens_of(tokens, dict.fromkeys([child.name for child in wanted], "JSON")), []
     for child in wanted:
         column, misfits = convert(pc.struct_field(found, child.name).cast(pa.string()), child.type)
         refused = either(refused, misfits)

@@ -1,16 +1,19 @@
 """JSON records to Arrow where there is no reader in C: column by column, by DuckDB and Arrow.
 
-DuckDB parses each record once and hands back the JSON token of every wanted
-field; Arrow's casts turn token columns into typed ones. Records that this does
-not take are found among the others. It must never be more lenient than `json_exact`.
+Records that are flat and written alike are not even parsed. Of others DuckDB hands back the JSON
+token of every wanted field, and Arrow's casts turn token columns into typed ones. Records that this
+does not take are found among the others. It must never be more lenient than `json_exact`.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hotset.decode.decoded import batch_of
+from hotset.decode.json_alike import take_alike
 from hotset.decode.json_columns import convert, either, has_decimals, is_covered, unless, without
 from hotset.decode.json_tokens import (
     FORGIVEN,
@@ -22,15 +25,42 @@ from hotset.decode.json_tokens import (
     tokens_of,
 )
 
+_MOST_FORMS: Final = 4
 
-def take_by_columns(payloads: pa.BinaryArray, schema: pa.Schema) -> tuple[pa.RecordBatch, list[int]] | None:
+
+Taken = tuple[pa.RecordBatch, list[int]]
+
+
+def take_in_python(payloads: pa.BinaryArray, schema: pa.Schema, forms: int = _MOST_FORMS) -> Taken | None:
     """Return a row for each payload, and which were not taken, whose rows are null in every column.
 
     None if the columns are not covered.
 
+    Args:
+        payloads: The records.
+        schema: The columns wanted.
+        forms: In how many ways records may be written that are taken without being parsed.
+
     Raises:
-        UnsupportedFormatError: A column's type has no JSON form.
+        Nothing of its own.
     """
+    alike = take_alike(payloads, schema) if forms else None
+    if alike is None:
+        return _take_by_columns(payloads, schema)
+    if alike.taken is None:
+        return alike.rows, []
+    is_left = pc.invert(alike.taken)
+    left = pc.indices_nonzero(is_left)
+    others = take_in_python(payloads.filter(is_left), schema, forms - 1)
+    if others is None:
+        return None
+    rows, refused = others
+    behind = pa.arange(alike.rows.num_rows, alike.rows.num_rows + rows.num_rows)
+    places = pc.replace_with_mask(alike.places, is_left, behind)
+    return pa.concat_batches([alike.rows, rows]).take(places), [left[place].as_py() for place in refused]
+
+
+def _take_by_columns(payloads: pa.BinaryArray, schema: pa.Schema) -> Taken | None:
     whole = pa.struct(list(schema)) if schema.names else pa.struct([("_", pa.string())])
     if not is_covered(whole):
         return None
