@@ -6,6 +6,8 @@ What Iceberg's own readers give for such a file is in `tests/coldset/corners.py`
 from __future__ import annotations
 
 import struct
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -108,20 +110,36 @@ def test_a_double_of_the_file_counts_only_where_it_was_filed_as_the_single_next_
     assert table.ask("SELECT count(*) FROM {t} WHERE p < -9.8").values() == [[4]]
 
 
+DAY = date(1969, 12, 31)
+AT = datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC)
+
+
 @pytest.mark.parametrize(
-    ("kind", "value"),
-    [(pa.int32(), 7), (pa.string(), LONG), (pa.bool_(), True), (pa.int64(), None)],
-    ids=["number", "long text", "boolean", "null"],
+    ("kind", "value", "filed"),
+    [
+        (pa.int32(), 7, 7),
+        (pa.string(), LONG, LONG),
+        (pa.bool_(), True, True),
+        (pa.date32(), DAY, -1),
+        (pa.timestamp("us"), AT.replace(tzinfo=None), -1),
+        (pa.timestamp("us", tz="UTC"), AT, -1),
+        (pa.time64("us"), time(0, 0, 1), 1_000_000),
+        (pa.decimal128(9, 2), Decimal("-1.50"), Decimal("-1.50")),
+        (pa.decimal128(38, 2), Decimal("-1.50"), Decimal("-1.50")),
+        (pa.binary(), b"\xff\x00", b"\xff\x00"),
+        (pa.int64(), None, None),
+    ],
+    ids=str,
 )
 def test_the_engine_scans_files_that_are_shown_to_agree(
-    tmp_path: Path, kind: pa.DataType, value: Any
+    tmp_path: Path, kind: pa.DataType, value: Any, filed: Any
 ) -> None:
     table = partitioned(tmp_path, kind)
-    file_under(table, value, [1, 2, 3], [value] * 3, row_group_size=2)
+    file_under(table, filed, [1, 2, 3], [value] * 3, row_group_size=2)
     assert table.scan().rest == ()
     assert table.ask("SELECT p FROM {t}").values() == [[value] * 3]
 
-    file_under(table, value, [4, 5], [value] * 2, write_statistics=False)
+    file_under(table, filed, [4, 5], [value] * 2, write_statistics=False)
 
     assert [file.rows for file in table.scan().rest] == [2]
     assert table.ask("SELECT p FROM {t}").values() == [[value] * 5]
