@@ -8,11 +8,12 @@ time. No planning happens here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.io import FileIO, load_file_io
-from pyiceberg.types import NestedField
+from pyiceberg.types import DoubleType, NestedField
 from pyroaring import BitMap64
 
 from coldset.constants import constants_of
@@ -26,6 +27,8 @@ from coldset.project import Projection
 from coldset.row_groups import wanted_groups
 from coldset.scan import ColdTask
 from coldset.schema import arrow_schema
+
+_TOLD_ROWS: Final = 1 << 17
 
 
 def read_cold(
@@ -82,6 +85,7 @@ class _FileReader:
         self._task = task
         self._file = file
         self._io = io
+        self._constants = constants_of(task.metadata, file)
         self._deleted: BitMap64 = deleted_positions(file.path, file.deletes, io)
         by_value = tuple(delete for delete in file.deletes if delete.keys)
         keys = ready.get(by_value)
@@ -92,12 +96,12 @@ class _FileReader:
 
     def read(self, fields: Sequence[NestedField], wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
         file = self._file
-        if not fields and not self._keys:
-            yield _rows_without_columns(file.rows - self._deleted.range_cardinality(0, file.rows))
+        if not self._keys and self._is_told(fields):
+            yield from self._told(fields, wanted)
             return
         mapping = self._task.metadata.name_mapping()
         with open_file(self._io, file.path, file.file_format, mapping, file.size_bytes) as opened:
-            projection = Projection(opened.columns, constants_of(self._task.metadata, file))
+            projection = Projection(opened.columns, self._constants)
             groups = self._groups(opened)
             rows = _rows_of_others(opened, groups)
             for start, batch in opened.batches(self._ids(fields), groups):
@@ -114,6 +118,22 @@ class _FileReader:
         if rows != file.rows:
             raise ValueError(f"it has {rows} rows, and its manifest says {file.rows}")
 
+    def _is_told(self, fields: Sequence[NestedField]) -> bool:
+        # Of a double the file may know more than the partition.
+        return all(
+            field.field_id in self._constants and not isinstance(field.field_type, DoubleType)
+            for field in fields
+        )
+
+    def _told(self, fields: Sequence[NestedField], wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns that the partition tells, without the file."""
+        left = self._file.rows - self._deleted.range_cardinality(0, self._file.rows)
+        projection = Projection((), self._constants)
+        for start in range(0, left, _TOLD_ROWS):
+            batch = _rows_without_columns(min(_TOLD_ROWS, left - start))
+            arrays = [projection.column(f, t.type, batch) for f, t in zip(fields, wanted, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=wanted) if arrays else batch
+
     def _ids(self, fields: Sequence[NestedField]) -> tuple[int, ...]:
         ids = {field.field_id for field in fields}
         ids.update(column.path[0].field_id for keys in self._keys for column in keys.columns)
@@ -123,8 +143,7 @@ class _FileReader:
         where = self._task.where
         if where is None or opened.footer is None:
             return None
-        constants = constants_of(self._task.metadata, self._file)
-        return wanted_groups(opened.footer, opened.columns, self._task.schema, where, constants)
+        return wanted_groups(opened.footer, opened.columns, self._task.schema, where, self._constants)
 
     def _left(self, projection: Projection, batch: pa.RecordBatch, start: int) -> pa.Array | None:
         """Return which rows are left, of a batch that starts at a row of the file; None for all."""
@@ -148,4 +167,4 @@ def _rows_of_others(opened: AnyFile, groups: Sequence[bool] | None) -> int:
 
 
 def _rows_without_columns(rows: int) -> pa.RecordBatch:
-    return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+    return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))

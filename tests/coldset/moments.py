@@ -16,6 +16,7 @@ from typing import Final
 import pyarrow as pa
 
 from coldset import PinnedTable, open_catalog, pin
+from coldset.sql_text import quoted
 from federation.definition import merge_options
 from federation.engine import run_query
 from tests.coldset.agreement import as_sorted
@@ -62,9 +63,11 @@ class Moment:
         ).rows
 
     def wrong_readers(self, filters: int = FILTERS) -> list[str]:
-        """Which readers have other rows than Spark, or an error, without a filter and with some."""
+        """Which readers have other rows than Spark, or an error: without a filter, with some, of a column."""
         wanted, target = self.wanted, self.pin().arrow_schema
         wrong = self._wrong(wanted.cast(target), "")
+        for name in target.names:
+            wrong += self._wrong(wanted.cast(target).select([name]), "")
         counted = self.ask("SELECT count(*) AS n FROM {t}").column("n").to_pylist()
         wrong += [] if counted == [wanted.num_rows] else [f"engine: counts {counted} of {wanted.num_rows}"]
         random = Random(self.name)
@@ -74,10 +77,13 @@ class Moment:
 
     def _wrong(self, wanted: pa.Table, condition: str) -> list[str]:
         target = wanted.schema
+        columns = ", ".join(map(quoted, target.names))
         rows = as_sorted(filtered(wanted, condition) if condition else wanted)
         readers: dict[str, Callable[[], pa.Table]] = {
-            "reader": lambda: read_filtered(self.pin(), wanted, condition) if condition else read(self.pin()),
-            "engine": lambda: self.ask(f"SELECT * FROM {{t}}{condition and f' WHERE {condition}'}"),
+            "reader": lambda: (
+                read_filtered(self.pin(), wanted, condition) if condition else read(self.pin(), *target.names)
+            ),
+            "engine": lambda: self.ask(f"SELECT {columns} FROM {{t}}{condition and f' WHERE {condition}'}"),
         }
         wrong = []
         for name, answer in readers.items():
@@ -86,7 +92,7 @@ class Moment:
             except Exception as exc:  # noqa: BLE001 - any error is what is looked for
                 wrong.append(f"{name}: {condition} {type(exc).__name__}: {exc}")
             else:
-                wrong.extend([] if is_same else [f"{name}: other rows {condition}"])
+                wrong.extend([] if is_same else [f"{name}: other rows of {columns} {condition}"])
         return wrong
 
 

@@ -6,6 +6,7 @@ What Iceberg's own readers give for such a file is in `tests/coldset/corners.py`
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -22,8 +23,11 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import DoubleType, IntegerType
 
 import federation.engine.query as query
+from coldset import pin
+from coldset.errors import ColdReadError
 from coldset.facts import of_partition
 from coldset.schema import arrow_schema
+from tests.coldset.tables import read
 from tests.federation.test_cold_scan import Alone
 
 LONG = "a text that is longer than a manifest's bounds are"
@@ -108,6 +112,21 @@ def test_a_double_of_the_file_counts_only_where_it_was_filed_as_the_single_next_
     assert table.ask("SELECT id FROM {t} WHERE p = -9.9").values() == [[1]]
     assert table.ask("SELECT id FROM {t} WHERE p = 3.25").values() == [[]]
     assert table.ask("SELECT count(*) FROM {t} WHERE p < -9.8").values() == [[4]]
+
+
+def test_columns_that_partitions_tell_are_read_without_their_files(tmp_path: Path) -> None:
+    table = partitioned(tmp_path, pa.string())
+    file_under(table, "a", list(range(200_000)), ["a"] * 200_000)
+    file_under(table, None, [200_000, 200_001], ["b", "c"])
+    for path in tmp_path.glob("*.parquet"):
+        path.unlink()
+    pinned = pin(table.catalog, table.name)
+
+    assert Counter(read(pinned, "p").column("p").to_pylist()) == {"a": 200_000, None: 2}
+    answer = table.ask("SELECT min(p), max(p), count(p), count(*) FROM {t} WHERE p IS NOT NULL")
+    assert answer.values() == [["a"], ["a"], [200_000], [200_000]]
+    with pytest.raises(ColdReadError):
+        read(pinned, "id")
 
 
 DAY = date(1969, 12, 31)
