@@ -8,15 +8,17 @@ SEED ?=
 MINUTES ?= 20
 PROCESSES ?= 2
 PYTEST_ARGS ?=
+RECORDS ?= 50000
 
 BIN := .venv/bin
 POMS := $(wildcard stack/jars/*.pom.xml)
 JARS := $(POMS:stack/jars/%.pom.xml=build/jars/%/.stamp)
 NATIVE := setup.py $(shell find hotset -name '*.[ch]')
+SANITIZERS := -fsanitize=address,undefined
 COPY_JARS := org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies
 
 .DELETE_ON_ERROR:
-.PHONY: help setup lock demo test test-fast lint types bench oracle docs clean
+.PHONY: help setup lock demo test test-fast lint types bench oracle sanitize docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +46,17 @@ bench: setup ## measure freshness, exactness and speed
 
 oracle: setup ## hurt everything by seed and judge every answer (SEED=7 MINUTES=20)
 	@$(BIN)/python -m tests.oracle --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+sanitize: .venv/.stamp ## build the C modules with GCC's sanitizers, in a copy, and hurt records there (RECORDS=50000 SEED=7)
+	@rm -rf build/sanitized && mkdir -p build/sanitized && cp -R setup.py pyproject.toml README.md LICENSE hotset tests build/sanitized
+	@find build/sanitized -name '*.so' -delete
+	@cd build/sanitized && CFLAGS='-O1 -g $(SANITIZERS) -fno-sanitize-recover=all' LDFLAGS='$(SANITIZERS)' \
+		$(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	@cd build/sanitized && export PYTHONMALLOC=malloc ARROW_DEFAULT_MEMORY_POOL=system ASAN_OPTIONS=detect_leaks=0 \
+		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" && \
+		$(abspath $(BIN))/python -c 'import hotset.decode._json, hotset.decode.avro._interpreter, hotset.decode.protobuf._wire' && \
+		for format in json avro protobuf framed; do $(abspath $(BIN))/python -m tests.fuzz $$format \
+		--records $(RECORDS) $(if $(SEED),--seed $(SEED)) || exit 1; done
 
 docs: setup ## render OPTIONS.md, ERRORS.md and DOCTOR.md from the code
 	@$(BIN)/python -m kafkaiceberg docs

@@ -6,6 +6,7 @@ A million records take minutes; `python -m tests.fuzz` is for that.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -78,14 +79,30 @@ def test_a_decoder_that_raises_is_a_crash() -> None:
     assert len(tally.crashes) == 1
 
 
+def test_a_decoder_that_is_another_for_one_record_alone_is_told_of() -> None:
+    among, alone = _round([1], []), _round([7], [])
+    paths = {"only": lambda p: (alone if len(p) == 1 else among).paths["only"](p)}
+
+    tally = judge(replace(among, paths=paths), [b"1", b"1"], [False] * 2)
+
+    assert [text.splitlines()[0] for text in tally.differences] == ["the paths differ"] * 2
+
+
 def _round(values: list[int | None], faults: list[int], stricter: dict[str, str] | None = None) -> Round:
-    rows = pa.RecordBatch.from_arrays([pa.array(values, pa.int64())], schema=SCHEMA)
-    decoded = Decoded(rows, tuple(Fault(row, "because") for row in faults))
+    """A round in which `1`, `2` and anything else are the first, second and third of these values."""
+
+    def decode(payloads: pa.BinaryArray) -> Decoded:
+        places = [{b"1": 0, b"2": 1}.get(payload, 2) for payload in payloads.to_pylist()]
+        rows = pa.RecordBatch.from_arrays(
+            [pa.array([values[at] for at in places], pa.int64())], schema=SCHEMA
+        )
+        return Decoded(rows, tuple(Fault(row, "because") for row, at in enumerate(places) if at in faults))
+
     return Round(
         about="",
         schema=SCHEMA,
         record=lambda _rng: b"",
-        paths={"only": lambda _payloads: decoded},
+        paths={"only": decode},
         reference=lambda payload: [int(payload)] if payload.isdigit() else Refusal("not a number"),
         stricter=stricter or {},
     )
