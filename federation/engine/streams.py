@@ -185,14 +185,20 @@ class TableStreams:
         Raises:
             Nothing of its own.
         """
-        meter, narrowed = self._cold_meter, self.narrowed
+        # A table of which nothing is looked at has a scan, too, and then no files are planned.
+        meter, narrowed = self._cold_meter, self.narrowed if self._cold_meter.files else None
         # A plan may read the files several times; the furthest reading counts.
         readings = ((each.files_done, each.bytes_done) for each in tuple(self._readings))
         files_done, bytes_done = max(readings, default=(0, 0))
         scanned = () if narrowed is None else [file for group in narrowed.groups for file in group.files]
         size_bytes = sum(file.size_bytes for file in scanned)
         return TableProgress(
-            Progress(files_done, meter.files - len(scanned), bytes_done, meter.size_bytes - size_bytes),
+            Progress(
+                files_done,
+                max(0, meter.files - len(scanned)),
+                bytes_done,
+                max(0, meter.size_bytes - size_bytes),
+            ),
             files_scanned=len(scanned),
             bytes_scanned=size_bytes,
             rows_hot=self._meter.rows,

@@ -17,6 +17,7 @@ import coldset.read
 from coldset.opened import open_file
 from federation.config import Config
 from federation.engine import query, watched
+from federation.engine.execution import Execution
 from sql_gateway import create_app, parse_settings
 from tests.builders import wait_until
 from tests.coldset.tables import catalog_properties
@@ -152,6 +153,24 @@ def test_the_engine_says_how_far_it_is_where_much_is_scanned(
     found = percents(slow) - {None}
     assert found
     assert all(0 <= percent <= 100 for percent in found if percent is not None)
+
+
+def test_a_table_of_which_nothing_is_looked_at_has_no_files_to_read(
+    client: FlaskClient, table: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, Any]] = []
+    real = Execution._collect
+
+    def collect(execution: Execution, relation: Any) -> Any:
+        seen.extend(each for one in running(client) for each in one["tables"])
+        return real(execution, relation)
+
+    monkeypatch.setattr(Execution, "_collect", collect)
+    Asked(client, f"SELECT count(*) FROM {table.name} WHERE false").wait()
+
+    [progress] = seen
+    nothing = ("files", "bytes", "files_done", "bytes_done", "files_scanned", "bytes_scanned")
+    assert [progress[each] for each in nothing] == [0] * len(nothing)
 
 
 def test_a_statement_that_fails_runs_no_more_and_a_long_text_is_cut(
