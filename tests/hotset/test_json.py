@@ -38,6 +38,15 @@ def test_a_value_is_what_it_says_or_refused(
 
 
 @pytest.mark.parametrize("decode", WAYS)
+@pytest.mark.parametrize("wanted", [pa.int64(), pa.struct([("", pa.int64())])], ids=str)
+def test_a_name_may_be_empty(decode: Decode, wanted: pa.DataType) -> None:
+    value, found = (b"1", 1) if wanted == pa.int64() else (b'{"": 1}', {"": 1})
+    records = raw_records([b'{"": %b}' % value, b'{"": null, "d": []}'])
+
+    assert rows_of(decode, records, pa.schema([("", wanted)])).column("").to_pylist() == [found, None]
+
+
+@pytest.mark.parametrize("decode", WAYS)
 def test_nan_is_a_number_that_is_none(decode: Decode) -> None:
     assert math.isnan(cell(decode, pa.float64(), "NaN"))
 
