@@ -12,28 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hotset.offsets import OffsetRange
-from hotset.store.names import BASE, RAW, WHOLE, ChunkName, parse_file
+from hotset.store.names import BASE, RAW, ChunkName, parse_file
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A chunk that can be read: its base is there, and perhaps more; a whole one has all in one file."""
+    """A chunk that can be read: its base is there, and perhaps more."""
 
     name: ChunkName
     folder: Path
     has_raw: bool
     columns: tuple[str, ...] = field(repr=False)
-    is_whole: bool = False
-
-    @property
-    def base(self) -> Path:
-        """Where the file is without which there is no chunk."""
-        return self.path(WHOLE if self.is_whole else BASE)
-
-    @property
-    def raw(self) -> Path:
-        """Where the file with the bytes of its records is, if it has them."""
-        return self.path(WHOLE if self.is_whole else RAW)
 
     def path(self, kind: str) -> Path:
         """Return where a file of it is."""
@@ -41,7 +30,7 @@ class Chunk:
 
     def paths(self) -> list[Path]:
         """Return all of its files, the base first: without that there is no chunk."""
-        return list(dict.fromkeys((self.base, self.raw, *map(self.path, self.columns))))
+        return [self.path(kind) for kind in (BASE, RAW, *self.columns)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +58,9 @@ def find_chunks(folder: Path) -> list[Chunk]:
     except OSError:
         return []
     return [
-        Chunk(
-            name,
-            folder,
-            has_raw=RAW in found or WHOLE in found,
-            columns=tuple(sorted(kind for kind in found if kind not in (BASE, RAW, WHOLE))),
-            is_whole=WHOLE in found,
-        )
+        Chunk(name, folder, RAW in found, tuple(sorted(kind for kind in found if kind not in (BASE, RAW))))
         for name, found in sorted(kinds.items())
-        if BASE in found or WHOLE in found
+        if BASE in found
     ]
 
 

@@ -1,8 +1,8 @@
 """The content of one chunk: where its records were, their bytes, and columns that were decoded of them.
 
 The three are files of their own. Bytes may be evicted before columns, because rows that are known to be
-rows need them no more; a chunk is there as long as its base is. A little chunk is one file with all three.
-This file must not know Kafka, nor which chunks are wanted.
+rows need them no more; a chunk is there as long as its base is. This file must not know Kafka, nor which
+chunks are wanted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,8 +27,8 @@ from hotset.store.columns import (
     pack_columns,
     unpack_columns,
 )
-from hotset.store.files import Mapped, Maps, write_file
-from hotset.store.names import ChunkName, new_columns
+from hotset.store.files import Maps, write_file
+from hotset.store.names import BASE, RAW, ChunkName, new_columns
 from hotset.store.space import Space
 from hotset.store.times import times_note
 
@@ -37,10 +37,6 @@ _ELSEWHERE: Final = frozenset({"partition", *_BASE})
 # Columns that say the same of each record are made once, for so many of them.
 _REPEATED: Final = 131_072
 _TOMBSTONES: Final = "tombstones"
-# A chunk of less is one file: making files costs more than writing so little, which is soon joined to more.
-_LITTLE_ROWS: Final = 4096
-_LITTLE_BYTES: Final = 1024 * 1024
-_RAW_COLUMNS: Final = "raw"
 
 
 class Piece(NamedTuple):
@@ -65,12 +61,6 @@ class Held:
         """Hold what a drain gave of one partition."""
         kept = [name for name in batch.schema.names if name not in _ELSEWHERE]
         return cls(partition, batch.select(_BASE), batch.column("value").null_count, batch.select(kept), {})
-
-    @property
-    def is_little(self) -> bool:
-        """Whether it is too little for files of its own, and for a look at what was written."""
-        size_bytes = 0 if self.raw is None else self.raw.nbytes
-        return bool(self.base.num_rows < _LITTLE_ROWS and size_bytes < _LITTLE_BYTES)
 
     def piece(self, start: int, end: int, wanted: WantedColumns, decode: Decode) -> Piece:
         """Return the records of `[start, end)`; columns that are not held are decoded and not kept.
@@ -130,22 +120,22 @@ def open_chunk(
     Raises:
         Nothing of its own.
     """
-    base = maps.get(chunk.base)
+    base = maps.get(chunk.path(BASE))
     if base is None:
         return None
-    columns = _columns_inside(base)
+    columns: dict[str, Column] = {}
     for kind in chunk.columns:
         mapped = maps.get(chunk.path(kind), is_used=False)
         if mapped is not None and any(name in wanted.names for name in mapped.batch.schema.names):
             maps.get(chunk.path(kind))
             columns.update(unpack_columns(mapped.batch, mapped.notes))
-    held = Held(partition, base.batch.select(_BASE), base.notes[_TOMBSTONES], None, columns)
+    held = Held(partition, base.batch, base.notes[_TOMBSTONES], None, columns)
     if wanted.are_in(columns) and not extras and not held.tombstones and wanted.are_clean(columns):
         return held
-    raw = maps.get(chunk.raw) if chunk.has_raw else None
+    raw = maps.get(chunk.path(RAW)) if chunk.has_raw else None
     if raw is None or not set(extras) <= set(raw.batch.schema.names):
         return None
-    held.raw = _raw_of(raw)
+    held.raw = raw.batch
     return held
 
 
@@ -155,31 +145,16 @@ def open_all(maps: Maps, chunk: Chunk, partition: int) -> Held | None:
     Raises:
         Nothing of its own.
     """
-    base = maps.get(chunk.base, is_used=False)
-    if base is None:
-        return None
-    raw = maps.get(chunk.raw, is_used=False) if chunk.has_raw else None
-    columns = _columns_inside(base)
+    base = maps.get(chunk.path(BASE), is_used=False)
+    raw = maps.get(chunk.path(RAW), is_used=False) if chunk.has_raw else None
+    columns: dict[str, Column] = {}
     for kind in chunk.columns:
         mapped = maps.get(chunk.path(kind), is_used=False)
         if mapped is not None:
             columns.update(unpack_columns(mapped.batch, mapped.notes))
-    bytes_of = None if raw is None else _raw_of(raw)
-    return Held(partition, base.batch.select(_BASE), base.notes[_TOMBSTONES], bytes_of, columns)
-
-
-def _raw_of(mapped: Mapped) -> pa.RecordBatch:
-    names = mapped.notes.get(_RAW_COLUMNS)
-    return mapped.batch if names is None else mapped.batch.select(names)
-
-
-def _columns_inside(base: Mapped) -> dict[str, Column]:
-    """Return the decoded columns that are in one file with their base."""
-    names = base.notes.get(_RAW_COLUMNS)
-    if names is None:
-        return {}
-    inside = [name for name in base.batch.schema.names if name not in _BASE and name not in names]
-    return unpack_columns(base.batch.select(inside), base.notes)
+    if base is None:
+        return None
+    return Held(partition, base.batch, base.notes[_TOMBSTONES], None if raw is None else raw.batch, columns)
 
 
 def store_chunk(
@@ -190,30 +165,18 @@ def store_chunk(
     Raises:
         Nothing of its own.
     """
-    notes = {_TOMBSTONES: held.tombstones, **times_note(held.base)}
-    if held.raw is not None and held.is_little:
-        whole = Chunk(name, folder, has_raw=True, columns=(), is_whole=True)
-        packed, faults = pack_columns(held.columns)
-        notes |= {_RAW_COLUMNS: held.raw.schema.names, **faults}
-        batch = _beside((held.base, held.raw, packed))
-        return whole if write_file(space, whole.base, batch, notes, keep) else None
     kind = new_columns()
     chunk = Chunk(name, folder, held.raw is not None, (kind,) if held.columns else ())
+    notes = {_TOMBSTONES: held.tombstones, **times_note(held.base)}
     is_stored = (
-        (held.raw is None or write_file(space, chunk.raw, held.raw, {}, keep))
+        (held.raw is None or write_file(space, chunk.path(RAW), held.raw, {}, keep))
         and (not held.columns or store_columns(space, chunk, kind, held.columns, keep))
-        and write_file(space, chunk.base, held.base, notes, keep)
+        and write_file(space, chunk.path(BASE), held.base, notes, keep)
     )
     if not is_stored:
         remove_chunk(chunk)
         return None
     return chunk
-
-
-def _beside(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return columns of the same records as one batch."""
-    arrays = [array for batch in batches for array in batch.columns]
-    return pa.RecordBatch.from_arrays(arrays, names=[n for batch in batches for n in batch.schema.names])
 
 
 def store_columns(

@@ -26,7 +26,7 @@ from hotset.store.encoded import join
 from hotset.store.files import Maps
 from hotset.store.held import Held, open_all, remove_chunk, store_chunk
 from hotset.store.locks import try_lock_file
-from hotset.store.names import LOGS, LogName, new_chunk, parse_file
+from hotset.store.names import BASE, LOGS, RAW, LogName, new_chunk, parse_file
 from hotset.store.space import Space
 
 # A chunk of so many records or bytes is large enough for ever.
@@ -147,13 +147,13 @@ class Keeper:
         return sum(sizes[0] for chunk in run if (sizes := self._sizes(chunk)) is not None)
 
     def _sizes(self, chunk: Chunk) -> tuple[int, int] | None:
-        base = self._maps.get(chunk.base, is_used=False)
+        base = self._maps.get(chunk.path(BASE), is_used=False)
         if base is None:
             return None
-        paths = [*([chunk.raw] if chunk.has_raw else []), *map(chunk.path, chunk.columns)]
+        kinds = (RAW, *chunk.columns) if chunk.has_raw else chunk.columns
         try:
             # Columns count too: they may be all there is left.
-            return base.batch.num_rows, max((path.stat().st_size for path in paths), default=0)
+            return base.batch.num_rows, max((chunk.path(kind).stat().st_size for kind in kinds), default=0)
         except OSError:
             return None
 
@@ -254,13 +254,13 @@ def drop_other_incarnations(chore: Chore) -> None:
 def _worth(chunk: Chunk) -> tuple[int, int, str]:
     raw_bytes = 0
     with contextlib.suppress(OSError):
-        raw_bytes = chunk.raw.stat().st_size if chunk.has_raw else 0
+        raw_bytes = chunk.path(RAW).stat().st_size if chunk.has_raw else 0
     return chunk.name.end - chunk.name.start, raw_bytes, chunk.name.uid
 
 
 def _unused_s(chunk: Chunk) -> float:
     try:
-        return time.time() - chunk.base.stat().st_mtime
+        return time.time() - chunk.path(BASE).stat().st_mtime
     except OSError:
         return 0.0
 

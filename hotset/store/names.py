@@ -21,17 +21,16 @@ from hotset.offsets import Isolation
 from hotset.store.place import boot_id, build_id
 
 # Part of every log's name; to be raised when the form of the files changes.
-_VERSION: Final = "3"
+_VERSION: Final = "2"
 
 # The folder of all logs.
 LOGS: Final = "logs"
 
 BASE: Final = "base"
 RAW: Final = "raw"
-WHOLE: Final = "whole"
 COLUMNS: Final = "columns"
 
-_FILE: Final = re.compile(r"(\d+)-(\d+)-(\d+)-([0-9a-f]{16})\.(base|raw|whole|columns\.[0-9a-f]{16})")
+_FILE: Final = re.compile(r"(\d+)-(\d+)-(\d+)-([0-9a-f]{16})\.(base|raw|columns\.[0-9a-f]{16})")
 
 _NULLABLE: Final = True
 
@@ -73,7 +72,6 @@ def new_columns() -> str:
     return f"{COLUMNS}.{secrets.token_hex(8)}"
 
 
-@functools.lru_cache(maxsize=16384)
 def parse_file(name: str) -> tuple[ChunkName, str] | None:
     """Return chunk and kind of a file, or None if it is something else.
 

@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import pyarrow as pa
 
@@ -22,10 +23,12 @@ from hotset.store.fetch import Part, TopicSource, fetch_parts
 from hotset.store.held import Held, Piece, open_chunk, remove_chunk, store_chunk, store_columns
 from hotset.store.keeping import Chore
 from hotset.store.locks import lock_range
-from hotset.store.names import ChunkName, LogName, new_chunk, new_columns
+from hotset.store.names import RAW, ChunkName, LogName, new_chunk, new_columns
 from hotset.store.shelf import Found, Shelf
 from hotset.store.stock import HotStore
 from hotset.store.times import may_be_within
+
+_LITTLE_ROWS: Final = 4096
 
 
 @dataclass(slots=True)
@@ -199,7 +202,7 @@ class _Reading:
             mapped.batch.schema.names
             for shelf in self._shelves
             for chunk in shelf.useless
-            if chunk.has_raw and (mapped := self._store.maps.get(chunk.raw, is_used=False)) is not None
+            if chunk.has_raw and (mapped := self._store.maps.get(chunk.path(RAW), is_used=False)) is not None
         ]
         return replace(
             self._source,
@@ -234,7 +237,8 @@ class _Reading:
             if part.range.start <= old.name.start and old.name.end <= part.range.end:
                 remove_chunk(old)
         # From here on the file is the only copy, but for what is too little to be worth a look.
-        mapped = held if held.is_little else self._open(chunk, shelf) or held
+        is_little = held.base.num_rows < _LITTLE_ROWS
+        mapped = held if is_little else self._open(chunk, shelf) or held
         shelf.found.append(Found(Segment(chunk, part.range.start, part.range.end), mapped))
         return True
 

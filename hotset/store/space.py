@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hotset.store.names import BASE, WHOLE, parse_file
+from hotset.store.names import BASE, parse_file
 from hotset.store.place import make_folder
 
 MAKING: Final = "making"
@@ -129,8 +129,8 @@ class Space:
             if path not in sizes or parsed is None or str(parsed[0]) in keep:
                 continue
             # The other files of a chunk are of no use without its base.
-            together = list(path.parent.glob(f"{parsed[0]}.*")) if parsed[1] in (BASE, WHOLE) else [path]
-            for each in sorted(together, key=lambda one: one.suffix not in (f".{BASE}", f".{WHOLE}")):
+            together = list(path.parent.glob(f"{parsed[0]}.*")) if parsed[1] == BASE else [path]
+            for each in sorted(together, key=lambda one: one.suffix != f".{BASE}"):
                 each.unlink(missing_ok=True)
                 used -= sizes.pop(each, 0)
         return used

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from hotset.store.chunks import Chunk
 from hotset.store.files import Maps
+from hotset.store.names import BASE
 
 _TIMES: Final = "times_ms"
 
@@ -38,7 +39,7 @@ def may_be_within(maps: Maps, chunk: Chunk, times_ms: tuple[int | None, int | No
         Nothing of its own.
     """
     # A base that is not there is found out by whoever opens the chunk.
-    base = None if times_ms == (None, None) else maps.get(chunk.base)
+    base = None if times_ms == (None, None) else maps.get(chunk.path(BASE))
     if base is None:
         return True
     (low, high), (first, last) = times_ms, base.notes[_TIMES]

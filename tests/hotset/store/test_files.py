@@ -38,7 +38,7 @@ def keep(space: Space, start: int, count: int, *, used_s_ago: float = 0.0) -> Ch
     held = Held.of(3, raw_records([b"x" * 100] * count, first=start))
     chunk = store_chunk(space, space.root / "logs", new_chunk(start, start + count, 0), held, ())
     if chunk is not None:
-        for path in chunk.paths():
+        for path in (chunk.path(BASE), chunk.path(RAW)):
             os.utime(path, times=(time.time() - used_s_ago,) * 2)
     return chunk
 
@@ -103,7 +103,6 @@ def test_a_file_that_is_not_what_it_should_be_is_not_there(tmp_path: Path, damag
     assert not path.exists()
 
 
-@pytest.mark.usefixtures("form")
 def test_the_limit_holds_and_the_least_recently_used_go_first(tmp_path: Path) -> None:
     space = a_space(tmp_path, limit=60_000)
     for number in range(20):
@@ -115,7 +114,6 @@ def test_the_limit_holds_and_the_least_recently_used_go_first(tmp_path: Path) ->
     assert 0 not in starts(space)
 
 
-@pytest.mark.usefixtures("apart")
 def test_records_that_are_decoded_go_before_columns_and_bases(tmp_path: Path) -> None:
     space = a_space(tmp_path, limit=60_000)
     old = keep(space, 0, 100, used_s_ago=50)
@@ -127,7 +125,6 @@ def test_records_that_are_decoded_go_before_columns_and_bases(tmp_path: Path) ->
     assert starts(space)[0] == 0
 
 
-@pytest.mark.usefixtures("form")
 def test_chunks_in_use_are_not_evicted_and_then_there_is_no_room(tmp_path: Path) -> None:
     space = a_space(tmp_path, limit=30_000)
     used = keep(space, 0, 150, used_s_ago=99)
@@ -164,12 +161,11 @@ def test_what_a_process_was_writing_is_removed_once_it_is_gone(tmp_path: Path) -
     os.close(running[1])
 
 
-@pytest.mark.usefixtures("form")
 def test_a_chunk_without_its_base_is_none(tmp_path: Path) -> None:
     space = a_space(tmp_path)
     chunk = keep(space, 0, 10)
     assert chunk is not None
-    chunk.base.unlink()
+    chunk.path(BASE).unlink()
 
     assert find_chunks(space.root / "logs") == []
     assert open_chunk(Maps(), chunk, 3, NONE, ()) is None

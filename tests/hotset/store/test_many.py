@@ -143,7 +143,7 @@ def test_readers_killed_while_they_write_leave_nothing_torn(kept: Lake) -> None:
     for turn in range(10):
         reader = Reader(kept)
         try:
-            wait_until(lambda: any(store.glob("making/*")) or any(store.rglob("*.whole")), "a file to appear")
+            wait_until(lambda: any(store.glob("making/*")) or any(store.rglob("*.raw")), "a file to appear")
             time.sleep(chance.uniform(0, 0.02))
         finally:
             reader.kill()
