@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
+from federation.engine.tree import nodes_of
 from federation.errors import SqlError, StatementRefusedError
 from federation.parts import Part
 
@@ -83,7 +84,7 @@ class _Rewriter:
             if not node.get("alias"):
                 node["alias"] = name if _last(name) in clashing else name.rsplit(".", 1)[-1]
             node.update(catalog_name="", schema_name="", table_name=name, qualified_name={"path": [name]})
-        for node in _nodes(tree):
+        for node in nodes_of(tree):
             if node.get("class") == "COLUMN_REF":
                 node["column_names"] = self._column(node["column_names"], unaliased, others, clashing)
 
@@ -130,11 +131,12 @@ class _Rewriter:
         Such tables are known by their full names, so nothing may use the short one.
         """
         shorts = [_last(name) for name in unaliased]
-        refs = [node["column_names"] for node in _nodes(tree) if node.get("class") == "COLUMN_REF"]
+        nodes = list(nodes_of(tree))
+        refs = [node["column_names"] for node in nodes if node.get("class") == "COLUMN_REF"]
         qualified = {_last(name) for names in refs if (name := self._qualifier(names, unaliased)) is not None}
         clashing = {short for short in shorts if shorts.count(short) > 1}
         clashing |= {short for short in qualified if short in others}
-        starred = [str(node.get("relation_name", "")) for node in _nodes(tree) if node.get("class") == "STAR"]
+        starred = [str(node.get("relation_name", "")) for node in nodes if node.get("class") == "STAR"]
         used = {names[0].lower() for names in refs if len(names) > 1} | {name.lower() for name in starred}
         for short in clashing & used:
             raise StatementRefusedError(
@@ -194,14 +196,3 @@ def _scoped(tree: Any) -> Iterator[tuple[dict[str, Any], frozenset[str]]]:
                 for key, value in node.items()
                 if key != "cte_map"
             )
-
-
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, dict):
-            yield node
-            pending.extend(node.values())
-        elif isinstance(node, list):
-            pending.extend(node)

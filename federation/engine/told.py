@@ -7,8 +7,10 @@ steady statement is planned once, so it is said only of what plainly is. This fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
+
+from federation.engine.tree import nodes_of, texts_of
 
 # Nodes by which a statement looks at columns that it does not name.
 _UNNAMED: Final = frozenset({"POSITIONAL_REFERENCE", "SHOW_REF", "STAR"})
@@ -104,7 +106,7 @@ def names_told(tree: Any) -> frozenset[str] | None:
         Nothing of its own.
     """
     found: set[str] = set()
-    for text in _texts(tree):
+    for text in texts_of(tree):
         if text in _UNNAMED or text == _TRY or "PIVOT" in text:
             return None
         found.add(text.lower())
@@ -120,17 +122,11 @@ def is_steady(tree: Any) -> bool:
     Raises:
         Nothing of its own.
     """
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, list):
-            pending.extend(node)
-        elif isinstance(node, dict):
-            pending.extend(node.values())
-            if "function_name" in node and node["function_name"] not in _STEADY:
-                return False
-            if any(name.lower() in _CALLED_BARE for name in node.get("column_names", ())):
-                return False
+    for node in nodes_of(tree):
+        if "function_name" in node and node["function_name"] not in _STEADY:
+            return False
+        if any(name.lower() in _CALLED_BARE for name in node.get("column_names", ())):
+            return False
     return True
 
 
@@ -162,15 +158,3 @@ _PLACES: Final = frozenset({"query_location", "query_location_length"})
 def _is_only(node: Mapping[str, Any], told: Mapping[str, Any], free: frozenset[str] | set[str]) -> bool:
     """Whether a node says what is told and nothing else, but for what is free."""
     return {key: value for key, value in node.items() if key not in free and key not in _PLACES} == told
-
-
-def _texts(tree: Any) -> Iterator[str]:
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, dict):
-            pending.extend(node.values())
-        elif isinstance(node, list):
-            pending.extend(node)
-        elif isinstance(node, str):
-            yield node
