@@ -14,12 +14,12 @@ from typing import Final
 
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntryStatus
 from pyiceberg.table.snapshots import Operation, Snapshot
-from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
 from coldset.ancestry import summary_value
 from coldset.avro import entries_of, manifests_of
 from coldset.catalog import PinnedTable
+from coldset.constants import constants_of
 from coldset.errors import ColdReadError
 from coldset.scan import plan_files
 
@@ -140,7 +140,7 @@ _WHOLE: Final = (IntegerType, LongType)
 
 
 def _held(pinned: PinnedTable, file: DataFile, columns: tuple[int, ...]) -> HeldFile:
-    constants = constants_of(pinned, file)
+    constants = told_by_partition(pinned, file)
     sides = [
         (constants[each], constants[each]) if each in constants else _file_side(pinned, file, each)
         for each in columns
@@ -165,18 +165,14 @@ def _file_side(pinned: PinnedTable, file: DataFile, column: int) -> tuple[Value 
     return None, None
 
 
-def constants_of(pinned: PinnedTable, file: DataFile) -> dict[int, Value]:
-    """Return the columns that have one value for every row of a file, by the way the table is partitioned.
+def told_by_partition(pinned: PinnedTable, file: DataFile) -> dict[int, Value]:
+    """Return the whole numbers and texts that a file's partition gives to columns, by id, for every row.
 
     Raises:
         Nothing of its own.
     """
-    spec = pinned.table.specs()[file.spec_id]
-    return {
-        part.source_id: file.partition[position]
-        for position, part in enumerate(spec.fields)
-        if isinstance(part.transform, IdentityTransform) and isinstance(file.partition[position], int | str)
-    }
+    constants = constants_of(pinned.table.specs()[file.spec_id], file.partition)
+    return {column: value for column, value in constants.items() if isinstance(value, int | str)}
 
 
 def _no_manifest(pinned: PinnedTable, snapshot: Snapshot, what: str) -> ColdReadError:

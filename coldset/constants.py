@@ -9,10 +9,13 @@ to be the partition's. No file is opened here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
+from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.transforms import IdentityTransform
+from pyiceberg.typedef import Record
 from pyiceberg.types import NestedField
 
 from coldset.columns import with_id
@@ -21,15 +24,19 @@ from coldset.footers import Footer
 from coldset.sql_text import is_scanned_alike, literal, sql_type
 
 
-def constants_of(metadata: TableMetadata, file: ColdFile) -> dict[int, object]:
+def constants_of(spec: PartitionSpec, partition: Record | tuple[Any, ...]) -> dict[int, Any]:
     """Return the values that a file's partition gives to columns, by id, whatever is in the file.
+
+    Args:
+        spec: The spec that the file was written under.
+        partition: The file's values for that spec's fields.
 
     Raises:
         Nothing of its own.
     """
     return {
-        field.source_id: file.partition[place]
-        for place, field in enumerate(metadata.specs()[file.spec_id].fields)
+        field.source_id: partition[place]
+        for place, field in enumerate(spec.fields)
         if isinstance(field.transform, IdentityTransform)
     }
 
@@ -66,7 +73,7 @@ def constants_in_sql(
     Raises:
         Nothing of its own.
     """
-    by_partition = constants_of(metadata, file)
+    by_partition = constants_of(metadata.specs()[file.spec_id], file.partition)
     found: list[tuple[int, str]] = []
     for each, kind in fields:
         try:

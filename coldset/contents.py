@@ -22,7 +22,7 @@ from pyiceberg.schema import prune_columns
 from pyiceberg.table import FileScanTask
 from pyiceberg.types import NestedField, StructType
 
-from coldset.bounds import HeldFile, RowBounds, Value, constants_of
+from coldset.bounds import HeldFile, RowBounds, Value, told_by_partition
 from coldset.catalog import PinnedTable
 from coldset.errors import ColdReadError
 from coldset.opened import UNREADABLE
@@ -46,7 +46,7 @@ def footer_bounds(
         raise _unreadable(pinned, held, exc) from exc
     paths = dict(_paths(metadata.schema.to_arrow_schema(), ""))
     leaves = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
-    constants = constants_of(pinned, held.file)
+    constants = told_by_partition(pinned, held.file)
     found = []
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)

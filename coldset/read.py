@@ -85,7 +85,7 @@ class _FileReader:
         self._task = task
         self._file = file
         self._io = io
-        self._constants = constants_of(task.metadata, file)
+        self._constants = constants_of(task.metadata.specs()[file.spec_id], file.partition)
         self._deleted: BitMap64 = deleted_positions(file.path, file.deletes, io)
         by_value = tuple(delete for delete in file.deletes if delete.keys)
         keys = ready.get(by_value)
