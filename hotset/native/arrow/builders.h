@@ -68,6 +68,12 @@ static inline int arrow_append_bit(arrow_builder *builder, int is_set) {
     return code;
 }
 
+/* A value of the next so many bytes, which the data has already; there must be room for it. */
+static inline void arrow_end_bytes(arrow_builder *builder, int64_t size) {
+    builder->data_length += size;
+    arrow_offsets(builder)[++builder->length] = (int32_t)builder->data_length;
+}
+
 /* A list of the items that its child has got since the last one. */
 static inline int arrow_append_list(const arrow_builder *all, arrow_builder *list) {
     int code = arrow_make_room(list);

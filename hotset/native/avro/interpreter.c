@@ -124,8 +124,7 @@ static inline int put_bytes(avro_run *run, int32_t place, arrow_builder *builder
     } else if (size > 0) {
         memcpy(target, data, (size_t)size);
     }
-    builder->data_length += size;
-    arrow_offsets(builder)[++builder->length] = (int32_t)builder->data_length;
+    arrow_end_bytes(builder, size);
     return 1;
 }
 

@@ -49,12 +49,6 @@ static inline int put(json_run *run, arrow_builder *builder, const void *value, 
     return 1;
 }
 
-/* The data has the bytes already. */
-static inline void end_bytes(arrow_builder *builder, int64_t size) {
-    builder->data_length += size;
-    arrow_offsets(builder)[++builder->length] = (int32_t)builder->data_length;
-}
-
 /* Moves into a text, behind its first quote. */
 static inline int begin_text(json_run *run) {
     if (run->at == run->end || *run->at != '"') {
@@ -88,7 +82,7 @@ static int read_escaped(json_run *run, arrow_builder *builder, const uint8_t *en
     if (size < 0) {
         return 0;
     }
-    end_bytes(builder, size);
+    arrow_end_bytes(builder, size);
     run->at = end + 1;
     return 1;
 }
@@ -113,7 +107,7 @@ static inline int read_string(json_run *run, arrow_builder *builder) {
     } else {
         memcpy(target, run->at, (size_t)size);
     }
-    end_bytes(builder, size);
+    arrow_end_bytes(builder, size);
     run->at = end + 1;
     return 1;
 }
@@ -223,7 +217,7 @@ static int read_binary(json_run *run, arrow_builder *builder) {
     }
     size = json_decode_base64(text, size, builder->data + builder->data_length);
     if (size >= 0) {
-        end_bytes(builder, size);
+        arrow_end_bytes(builder, size);
     }
     return size >= 0;
 }

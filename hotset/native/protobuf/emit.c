@@ -50,8 +50,7 @@ static int add_bytes(arrow_builder *to, const uint8_t *value, size_t size)
         if (size > 0) {
             memcpy(to->data + to->data_length, value, size);
         }
-        to->data_length += (int64_t)size;
-        arrow_offsets(to)[++to->length] = (int32_t)to->data_length;
+        arrow_end_bytes(to, (int64_t)size);
     }
     return done;
 }
