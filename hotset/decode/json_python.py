@@ -27,7 +27,6 @@ from hotset.decode.json_tokens import (
 
 _MOST_FORMS: Final = 4
 
-
 Taken = tuple[pa.RecordBatch, list[int]]
 
 

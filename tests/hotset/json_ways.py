@@ -19,6 +19,21 @@ from hotset.native import PURE
 
 Decode = Callable[..., Decoded]
 
+# Columns of the types that JSON has, or writes as plain texts.
+PLAIN = pa.schema(
+    [
+        ("i", pa.int32()),
+        ("l", pa.int64()),
+        ("f", pa.float64()),
+        ("b", pa.bool_()),
+        ("s", pa.string()),
+        ("d", pa.date32()),
+        ("t", pa.timestamp("us", tz="UTC")),
+        ("n", pa.timestamp("us")),
+        ("o", pa.time64("us")),
+    ]
+)
+
 
 def natively(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None) -> Decoded:
     """As it is where the reader in C was built."""

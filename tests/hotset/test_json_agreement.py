@@ -15,22 +15,8 @@ from hypothesis import strategies as st
 
 from hotset.decode.json_exact import decode_exactly
 from hotset.errors import DecodeError
-from tests.hotset.json_ways import in_python, natively
+from tests.hotset.json_ways import PLAIN, in_python, natively
 from tests.hotset.raw import raw_records, rows_of
-
-SCHEMA = pa.schema(
-    [
-        ("i", pa.int32()),
-        ("l", pa.int64()),
-        ("f", pa.float64()),
-        ("b", pa.bool_()),
-        ("s", pa.string()),
-        ("d", pa.date32()),
-        ("t", pa.timestamp("us", tz="UTC")),
-        ("n", pa.timestamp("us")),
-        ("o", pa.time64("us")),
-    ]
-)
 
 TIMES = st.sampled_from(
     [
@@ -69,7 +55,7 @@ FITTING: dict[str, st.SearchStrategy[Any]] = {
     "o": st.times().map(str),
 }
 ROWS = st.fixed_dictionaries({}, optional=FITTING)
-WILD = st.dictionaries(st.sampled_from([*SCHEMA.names, "I", "x", "\u0131"]), SCALARS, max_size=5)
+WILD = st.dictionaries(st.sampled_from([*PLAIN.names, "I", "x", "\u0131"]), SCALARS, max_size=5)
 TOKENS = st.sampled_from(
     [b",", b"}", b"]", b"{", b'"', b"\\", b"0", b".", b"e", b"-", b" ", b"\n", b"\xff", b"\0"]
 )
@@ -96,7 +82,7 @@ def test_every_way_gives_the_same_rows_or_refuses(values: list[bytes]) -> None:
 
 def outcome(decode: Any, values: list[bytes]) -> Any:
     try:
-        batch = rows_of(decode, raw_records(values), SCHEMA)
+        batch = rows_of(decode, raw_records(values), PLAIN)
     except DecodeError as error:
         return str(error)
     # As bits, so that NaN equals NaN and 0.0 is not -0.0.

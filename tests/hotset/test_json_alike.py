@@ -17,23 +17,9 @@ from hypothesis import strategies as st
 
 from hotset.decode.json_alike import Alike, take_alike
 from hotset.decode.json_exact import decode_exactly
-from tests.hotset.json_ways import in_python
+from tests.hotset.json_ways import PLAIN, in_python
 
-SCHEMA = pa.schema(
-    [
-        ("i", pa.int32()),
-        ("l", pa.int64()),
-        ("f", pa.float64()),
-        ("b", pa.bool_()),
-        ("s", pa.string()),
-        ("d", pa.date32()),
-        ("t", pa.timestamp("us", tz="UTC")),
-        ("n", pa.timestamp("us")),
-        ("o", pa.time64("us")),
-        ("m", pa.decimal128(9, 2)),
-        ("y", pa.binary()),
-    ]
-)
+SCHEMA = pa.schema([*PLAIN, ("m", pa.decimal128(9, 2)), ("y", pa.binary())])
 GOOD = {
     "i": -5,
     "l": 2**62,
