@@ -7,9 +7,9 @@ whoever asked decides what a fault means. It must not know topics or offsets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,6 +40,10 @@ class Decoded:
 
     rows: pa.RecordBatch
     faults: tuple[Fault, ...] = ()
+
+
+class MisfitError(Exception):
+    """A payload, or a value in it, does not fit; the text says why. Decoders make a fault of it."""
 
 
 def require_decodable(schema: pa.Schema) -> None:
@@ -97,6 +101,35 @@ class Decoder(Protocol):
             HotsetError: What decoding needs could not be had.
         """
         ...
+
+
+def decode_one_by_one(
+    payloads: pa.BinaryArray, schema: pa.Schema, read: Callable[[bytes], Sequence[Any]]
+) -> Decoded:
+    """Return what a function makes of each payload that is there.
+
+    Args:
+        payloads: The payloads; one that is null is a row of nulls.
+        schema: The columns wanted.
+        read: Returns a payload's values, one for each column, or raises MisfitError.
+
+    Raises:
+        Nothing of its own.
+    """
+    columns: list[list[Any]] = [[] for _ in schema]
+    nothing = [None] * len(schema)
+    faults = []
+    for row, payload in enumerate(payloads.to_pylist()):
+        found: Sequence[Any] = nothing
+        if payload is not None:
+            try:
+                found = read(payload)
+            except MisfitError as exc:
+                faults.append(Fault(row, str(exc)))
+        for column, value in zip(columns, found, strict=True):
+            column.append(value)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return Decoded(batch_of(arrays, schema, len(payloads)), tuple(faults))
 
 
 def batch_of(arrays: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:

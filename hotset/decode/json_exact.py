@@ -32,17 +32,13 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from hotset.decode.decoded import Decoded, Fault, batch_of
+from hotset.decode.decoded import Decoded, MisfitError, decode_one_by_one
 from hotset.errors import UnsupportedFormatError
 
 _LONGEST_INT: Final = 400
 _HUGE_EXPONENT: Final = 1_000_000
 _DECIMAL: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _TIME: Final = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
-
-
-class _MisfitError(Exception):
-    """A value does not fit; the text says why."""
 
 
 def decode_exactly(
@@ -53,20 +49,12 @@ def decode_exactly(
     Raises:
         UnsupportedFormatError: A column's type has no JSON form.
     """
-    columns: list[list[Any]] = [[] for _ in schema]
-    faults = []
-    for row, value in enumerate(payloads.to_pylist()):
-        found: list[Any] = [None] * len(schema)
-        if value is not None:
-            try:
-                record = _parse(value)
-                found = [_convert_column(record.get(field.name), field) for field in schema]
-            except _MisfitError as exc:
-                faults.append(Fault(row, str(exc)))
-        for column, each in zip(columns, found, strict=True):
-            column.append(each)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return Decoded(batch_of(arrays, schema, len(payloads)), tuple(faults))
+
+    def read(value: bytes) -> list[Any]:
+        record = _parse(value)
+        return [_convert_column(record.get(field.name), field) for field in schema]
+
+    return decode_one_by_one(payloads, schema, read)
 
 
 def _parse_int(digits: str) -> int | Decimal:
@@ -97,13 +85,13 @@ def _parse(value: bytes) -> dict[str, Any]:
             value.decode(), parse_float=_parse_float, parse_int=_parse_int, object_pairs_hook=_first_wins
         )
     except UnicodeDecodeError as exc:
-        raise _MisfitError(f"its value is not UTF-8 (byte {exc.start})") from None
+        raise MisfitError(f"its value is not UTF-8 (byte {exc.start})") from None
     except RecursionError:
-        raise _MisfitError("its value is nested too deeply") from None
+        raise MisfitError("its value is nested too deeply") from None
     except ValueError as exc:
-        raise _MisfitError(f"its value is not one JSON document ({exc})") from None
+        raise MisfitError(f"its value is not one JSON document ({exc})") from None
     if not isinstance(record, dict):
-        raise _MisfitError(f"its value is {_kind(record)}, not a JSON object")
+        raise MisfitError(f"its value is {_kind(record)}, not a JSON object")
     return record
 
 
@@ -115,12 +103,12 @@ def _convert_column(value: Any, field: pa.Field) -> Any:
 def _convert_field(value: Any, field: pa.Field) -> Any:
     if value is None:
         if not field.nullable:
-            raise _MisfitError(f"column {field.name!r} is required, and is absent or null")
+            raise MisfitError(f"column {field.name!r} is required, and is absent or null")
         return None
     try:
         return _convert(value, field.type)
-    except _MisfitError as exc:
-        raise _MisfitError(f"column {field.name!r} {exc}") from None
+    except MisfitError as exc:
+        raise MisfitError(f"column {field.name!r} {exc}") from None
 
 
 def _convert(value: Any, wanted: pa.DataType) -> Any:
@@ -176,7 +164,7 @@ def _kind(value: Any) -> str:
 
 def _expect(value: Any, cls: type, wanted: pa.DataType) -> Any:
     if not isinstance(value, cls):
-        raise _MisfitError(f"wants {wanted}, and holds {_kind(value)}")
+        raise MisfitError(f"wants {wanted}, and holds {_kind(value)}")
     return value
 
 
@@ -187,10 +175,10 @@ def _is_integer(value: Any) -> bool:
 def _integer(value: Any, wanted: pa.DataType) -> int:
     if not _is_integer(value):
         what = "a number with fraction or exponent" if isinstance(value, Decimal) else _kind(value)
-        raise _MisfitError(f"wants {wanted}, and holds {what}")
+        raise MisfitError(f"wants {wanted}, and holds {what}")
     limit = 1 << (wanted.bit_width - 1)
     if not -limit <= value < limit:
-        raise _MisfitError(f"wants {wanted}, and holds a number outside its range")
+        raise MisfitError(f"wants {wanted}, and holds a number outside its range")
     return int(value)
 
 
@@ -198,13 +186,13 @@ def _floating(value: Any, wanted: pa.DataType) -> float:
     if isinstance(value, float):
         return value  # NaN, Infinity or -Infinity: parse_float made every other number a Decimal
     if not isinstance(value, Decimal) and not _is_integer(value):
-        raise _MisfitError(f"wants {wanted}, and holds {_kind(value)}")
+        raise MisfitError(f"wants {wanted}, and holds {_kind(value)}")
     try:
         number = float(value)
     except OverflowError:
         number = float("inf")
     if number in (float("inf"), float("-inf")) or not math.isfinite(_narrowed(number, wanted)):
-        raise _MisfitError(f"wants {wanted}, and holds a number outside its range")
+        raise MisfitError(f"wants {wanted}, and holds a number outside its range")
     return number
 
 
@@ -220,25 +208,25 @@ def _time(value: Any, wanted: pa.DataType) -> time:
             return time.fromisoformat(text)
     except ValueError:
         pass
-    raise _MisfitError(f"wants {wanted}, and holds a value that is none")
+    raise MisfitError(f"wants {wanted}, and holds a value that is none")
 
 
 def _decimal(value: Any, wanted: pa.DataType) -> Decimal:
     if isinstance(value, bool | float) or not isinstance(value, str | int | Decimal):
-        raise _MisfitError(f"wants {wanted}, and holds {_kind(value)}")
+        raise MisfitError(f"wants {wanted}, and holds {_kind(value)}")
     if isinstance(value, str) and not _DECIMAL.fullmatch(value):
-        raise _MisfitError(f"wants {wanted}, and holds what is no decimal number")
+        raise MisfitError(f"wants {wanted}, and holds what is no decimal number")
     with localcontext(prec=100) as context:
         context.traps[InvalidOperation] = True
         try:
             number = Decimal(value)
             scaled = number.quantize(Decimal(1).scaleb(-wanted.scale))
         except InvalidOperation:
-            raise _MisfitError(f"wants {wanted}, and holds what is no decimal number") from None
+            raise MisfitError(f"wants {wanted}, and holds what is no decimal number") from None
         if not number.is_finite() or scaled != number:
-            raise _MisfitError(f"wants {wanted}, and holds a number that would have to be rounded")
+            raise MisfitError(f"wants {wanted}, and holds a number that would have to be rounded")
         if len(scaled.as_tuple().digits) > wanted.precision:
-            raise _MisfitError(f"wants {wanted}, and holds a number outside its range")
+            raise MisfitError(f"wants {wanted}, and holds a number outside its range")
     return scaled
 
 
@@ -247,7 +235,7 @@ def _string(value: Any, wanted: pa.DataType) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _MisfitError(f"wants {wanted}, and holds a lone surrogate") from None
+        raise MisfitError(f"wants {wanted}, and holds a lone surrogate") from None
     return text
 
 
@@ -255,9 +243,9 @@ def _binary(value: Any, wanted: pa.DataType) -> bytes:
     try:
         data = base64.b64decode(_string(value, wanted), validate=True)
     except (binascii.Error, ValueError):
-        raise _MisfitError(f"wants {wanted}, and holds a string that is not base64") from None
+        raise MisfitError(f"wants {wanted}, and holds a string that is not base64") from None
     if pa.types.is_fixed_size_binary(wanted) and len(data) != wanted.byte_width:
-        raise _MisfitError(f"wants {wanted}, and holds {len(data)} bytes")
+        raise MisfitError(f"wants {wanted}, and holds {len(data)} bytes")
     return data
 
 
@@ -266,4 +254,4 @@ def _arrow_cast(value: Any, source: pa.DataType, wanted: pa.DataType) -> Any:
         # Arrow's own number, since Python's dates end before Arrow's do.
         return pa.array([value], source).cast(wanted)[0].value
     except (pa.ArrowInvalid, OverflowError):
-        raise _MisfitError(f"wants {wanted}, and holds a value that is none") from None
+        raise MisfitError(f"wants {wanted}, and holds a value that is none") from None

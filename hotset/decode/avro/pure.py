@@ -26,7 +26,7 @@ from hotset.decode.avro.program import (
     reason_of,
 )
 from hotset.decode.builders import Kind
-from hotset.decode.decoded import Decoded, Fault, batch_of
+from hotset.decode.decoded import Decoded, MisfitError, decode_one_by_one
 
 _LARGEST_FLOAT: Final = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 _LONGEST_VARINT: Final = 10
@@ -48,19 +48,14 @@ def python_runner(program: Program) -> Callable[[pa.BinaryArray], Decoded]:
 
 
 def _run(program: Program, payloads: pa.BinaryArray) -> Decoded:
-    columns: list[list[Any]] = [[] for _ in program.columns]
-    faults = []
-    for row, payload in enumerate(payloads.to_pylist()):
-        found: Mapping[int, Any] = {}
-        if payload is not None:
-            try:
-                found = _Record(program, payload).read_row()
-            except _StopError as exc:
-                faults.append(Fault(row, reason_of(program, *exc.args)))
-        for column, place in zip(columns, program.columns, strict=True):
-            column.append(found.get(place))
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, program.schema, strict=True)]
-    return Decoded(batch_of(arrays, program.schema, len(payloads)), tuple(faults))
+    def read(payload: bytes) -> list[Any]:
+        try:
+            found = _Record(program, payload).read_row()
+        except _StopError as exc:
+            raise MisfitError(reason_of(program, *exc.args)) from None
+        return [found.get(place) for place in program.columns]
+
+    return decode_one_by_one(payloads, program.schema, read)
 
 
 class _Record:

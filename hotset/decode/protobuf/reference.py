@@ -19,7 +19,7 @@ from google.protobuf.message import DecodeError as ProtobufDecodeError
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from hotset.decode.decoded import Decoded, Fault, batch_of
+from hotset.decode.decoded import Decoded, MisfitError, decode_one_by_one
 from hotset.decode.protobuf.plan import Form, Part, Shape, Value
 
 Convert = Callable[[Any], Any]
@@ -31,10 +31,6 @@ _LAST_SECOND: Final = 253_402_300_799
 _NANOS: Final = 1_000_000_000
 _EPOCH: Final = dt.date(1970, 1, 1).toordinal()
 _LONGEST_DECIMAL_BYTES: Final = 1024
-
-
-class _MisfitError(Exception):
-    """A value does not fit; the text says why."""
 
 
 def reference_decoder(message: Descriptor, parts: tuple[Part, ...], schema: pa.Schema) -> DecodePayloads:
@@ -54,20 +50,11 @@ def reference_decoder(message: Descriptor, parts: tuple[Part, ...], schema: pa.S
     readers = [_reader(part) for part in parts]
 
     def decode(payloads: pa.BinaryArray, skip: int) -> Decoded:
-        columns: list[list[Any]] = [[] for _ in schema]
-        faults = []
-        for row, payload in enumerate(payloads.to_pylist()):
-            found: list[Any] = [None] * len(readers)
-            if payload is not None:
-                try:
-                    record = _parse(parse, payload[skip:])
-                    found = [read(record) for read in readers]
-                except _MisfitError as exc:
-                    faults.append(Fault(row, str(exc)))
-            for column, each in zip(columns, found, strict=True):
-                column.append(each)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-        return Decoded(batch_of(arrays, schema, len(payloads)), tuple(faults))
+        def read(payload: bytes) -> list[Any]:
+            record = _parse(parse, payload[skip:])
+            return [read_part(record) for read_part in readers]
+
+        return decode_one_by_one(payloads, schema, read)
 
     return decode
 
@@ -76,10 +63,10 @@ def _parse(parse: Callable[[bytes], Message], payload: bytes) -> Message:
     try:
         record = parse(payload)
     except ProtobufDecodeError as exc:
-        raise _MisfitError(f"its value is not a Protobuf message of its schema ({exc})") from None
+        raise MisfitError(f"its value is not a Protobuf message of its schema ({exc})") from None
     if not record.IsInitialized():
         lacking = ", ".join(record.FindInitializationErrors()[:5])
-        raise _MisfitError(f"its value lacks what its schema requires ({lacking})")
+        raise MisfitError(f"its value lacks what its schema requires ({lacking})")
     return record
 
 
@@ -91,7 +78,7 @@ def _reader(part: Part) -> Convert:
     def required(message: Any) -> Any:
         found = read(message)
         if found is None:
-            raise _MisfitError(f"column {part.path!r} is required, and is absent")
+            raise MisfitError(f"column {part.path!r} is required, and is absent")
         return found
 
     return required
@@ -129,8 +116,8 @@ def _explaining(path: str, value: Value) -> Convert:
     def explained(value: Any) -> Any:
         try:
             return convert(value)
-        except _MisfitError as exc:
-            raise _MisfitError(f"column {path!r} {exc}") from None
+        except MisfitError as exc:
+            raise MisfitError(f"column {path!r} {exc}") from None
 
     return explained
 
@@ -159,7 +146,7 @@ def _enum_name(enum: EnumDescriptor) -> Convert:
 
     def name_of(number: int) -> str:
         if number not in names:
-            raise _MisfitError(f"holds {number}, for which {enum.full_name} has no name")
+            raise MisfitError(f"holds {number}, for which {enum.full_name} has no name")
         return str(names[number])
 
     return name_of
@@ -210,13 +197,13 @@ def _floating(found: float, wanted: pa.DataType) -> float:
 def _string(found: str | bytes, wanted: pa.DataType) -> str:
     # A proto2 string may be anything, and what is no text comes as bytes.
     if isinstance(found, bytes):
-        raise _MisfitError(f"wants {wanted}, and holds what is not UTF-8")
+        raise MisfitError(f"wants {wanted}, and holds what is not UTF-8")
     return found
 
 
 def _fixed(found: bytes, wanted: pa.DataType) -> bytes:
     if len(found) != wanted.byte_width:
-        raise _MisfitError(f"wants {wanted}, and holds {len(found)} bytes")
+        raise MisfitError(f"wants {wanted}, and holds {len(found)} bytes")
     return found
 
 
@@ -247,18 +234,18 @@ def _time_of_day(found: Any, wanted: pa.DataType) -> int:
 
 def _decimal(found: Any, wanted: pa.DataType) -> Decimal:
     if not found.value:
-        raise _MisfitError(f"wants {wanted}, and holds a decimal without digits")
+        raise MisfitError(f"wants {wanted}, and holds a decimal without digits")
     if len(found.value) > _LONGEST_DECIMAL_BYTES:
         raise _outside(wanted)
     return _scaled(int.from_bytes(found.value, "big", signed=True), found.scale, wanted)
 
 
-def _outside(wanted: pa.DataType) -> _MisfitError:
-    return _MisfitError(f"wants {wanted}, and holds a value outside its range")
+def _outside(wanted: pa.DataType) -> MisfitError:
+    return MisfitError(f"wants {wanted}, and holds a value outside its range")
 
 
-def _rounded(wanted: pa.DataType) -> _MisfitError:
-    return _MisfitError(f"wants {wanted}, and holds a value that would have to be rounded")
+def _rounded(wanted: pa.DataType) -> MisfitError:
+    return MisfitError(f"wants {wanted}, and holds a value that would have to be rounded")
 
 
 _CONVERTERS: Final[Mapping[Form, Callable[[Any, pa.DataType], Any]]] = {
