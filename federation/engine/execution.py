@@ -20,9 +20,10 @@ from federation.engine.ahead import Lookout, Outlook
 from federation.engine.bounds import bounds_of
 from federation.engine.clock import StatementClock
 from federation.engine.collect import can_collect_at_once, collect_at_once, collect_in_turn, is_row_by_row
+from federation.engine.shown import Shown
 from federation.engine.statement import Statement
 from federation.engine.streams import TableStreams
-from federation.engine.views import show, show_hot_only
+from federation.engine.views import show
 from federation.engine.watched import keep_figure
 from federation.errors import ROOTS, EngineError, ResultTooLargeError, SqlError
 from federation.parts import Part
@@ -99,16 +100,19 @@ class Execution:
         """
         return self._watched(lambda: self._run(reads_all=reads_all))
 
-    def run_resident(self) -> pa.Table:
+    def run_resident(self, shown: Shown) -> pa.Table:
         """Return all rows, without asking the plan which columns and rows are looked at.
 
         Each table must be hot only, and its columns chosen.
+
+        Args:
+            shown: The cursor, with what it shows already.
 
         Raises:
             SqlError, EngineError, HotsetError: It failed, which says nothing about the statement yet.
             QueryTimeoutError, QueryCancelledError, ResultTooLargeError: It was stopped.
         """
-        return self._watched(self._run_resident)
+        return self._watched(lambda: self._run_resident(shown))
 
     def _watched(self, run: Callable[[], pa.Table]) -> pa.Table:
         try:
@@ -138,12 +142,16 @@ class Execution:
             relation = self._cursor.sql(self._statement.sql)
         return self._collect(relation)
 
-    def _run_resident(self) -> pa.Table:
+    def _run_resident(self, shown: Shown) -> pa.Table:
         for name, streams in self._streams.items():
             hot = streams.load()
             assert hot is not None
-            show_hot_only(self._cursor, name, streams, hot)
-        return self._collect(self._bound())
+            shown.show(name, streams, hot)
+        relation = shown.bound.get(self._statement.sql)
+        if relation is None:
+            relation = self._bound()
+            shown.bound.put(self._statement.sql, relation)
+        return self._collect(relation)
 
     def _bound(self) -> duckdb.DuckDBPyRelation:
         relation = self._cursor.sql(self._statement.sql)

@@ -22,6 +22,7 @@ from federation.engine.clock import StatementClock
 from federation.engine.collect import ResultGrewError
 from federation.engine.execution import OF_THE_TEXT, Execution, Limits
 from federation.engine.instance import open_cursor
+from federation.engine.shown import lend_cursor
 from federation.engine.statement import Statement, parse_statement
 from federation.engine.streams import TableStreams
 from federation.engine.views import is_not_read
@@ -177,12 +178,9 @@ def _run_resident(
         rows = only.load()
         assert rows is not None
         return pa.table({statement.counted_as: pa.array([rows.num_rows], pa.int64())})
-    cursor = open_cursor()
-    try:
-        execution = Execution(cursor, statement, streams, limits, clock, may_be_at_once=False)
-        return execution.run_resident()
-    finally:
-        cursor.close()
+    with lend_cursor(streams, clock, is_kept=statement.leaves_no_trace) as shown:
+        execution = Execution(shown.cursor, statement, streams, limits, clock, may_be_at_once=False)
+        return execution.run_resident(shown)
 
 
 def _run_once(

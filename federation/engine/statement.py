@@ -21,6 +21,7 @@ import duckdb
 from coldset.kept import Kept
 from federation.engine.rewrite import rewrite_tables
 from federation.engine.told import counted_as, is_steady, names_told
+from federation.engine.traces import leaves_no_trace
 from federation.errors import SqlError, StatementRefusedError
 
 MAX_SQL_BYTES: Final = 64 * 1024
@@ -42,6 +43,7 @@ class Statement:
         names: All names in it, folded, or None if it may look at columns that it does not name.
         counted_as: What its column is called if all it asks is how many rows one table has; else None.
         is_steady: Whether it surely means the same at any time, over tables of the same columns.
+        leaves_no_trace: Whether it may run on a connection that others have used or will use.
     """
 
     sql: str
@@ -50,6 +52,7 @@ class Statement:
     names: frozenset[str] | None = None
     counted_as: str | None = None
     is_steady: bool = False
+    leaves_no_trace: bool = False
 
 
 _parsed: Final[Kept[tuple[str, frozenset[str]], Statement]] = Kept(
@@ -109,6 +112,7 @@ def _parse(sql: str, tables: Collection[str]) -> Statement:
         names=names,
         counted_as=counted,
         is_steady=means_the_same,
+        leaves_no_trace=leaves_no_trace(tree),
     )
 
 

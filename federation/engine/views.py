@@ -64,8 +64,22 @@ def show(
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {' UNION ALL '.join(parts)}")
 
 
-def show_hot_only(cursor: duckdb.DuckDBPyConnection, name: str, streams: TableStreams, hot: pa.Table) -> None:
+def show_hot_only(
+    cursor: duckdb.DuckDBPyConnection,
+    name: str,
+    streams: TableStreams,
+    hot: pa.Table,
+    *,
+    is_again: bool = False,
+) -> None:
     """Let a table be nothing but hot rows that were read.
+
+    Args:
+        cursor: Where the statement will run.
+        name: The table's.
+        streams: Its columns.
+        hot: The rows.
+        is_again: Whether the cursor has shown other rows under this name, of the same columns.
 
     Raises:
         duckdb.Error: The engine refused (a mistake of ours).
@@ -74,6 +88,8 @@ def show_hot_only(cursor: duckdb.DuckDBPyConnection, name: str, streams: TableSt
         cursor.register(name, hot)
         return
     cursor.register(_hot(name), _by_place(hot))
+    if is_again:
+        return
     columns = _columns(cursor, streams, hot)
     cursor.execute(f"CREATE TEMP VIEW {quoted(name)} AS SELECT {columns} FROM {quoted(_hot(name))}")
 
