@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from federation.engine.tree import nodes_of
+
 # All that the engine calls volatile, but what only fails.
 TRACES: Final = frozenset(
     {
@@ -42,14 +44,8 @@ def leaves_no_trace(tree: Any) -> bool:
     Raises:
         Nothing of its own.
     """
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, list):
-            pending.extend(node)
-        elif isinstance(node, dict):
-            pending.extend(node.values())
-            # A sample of so many rows is drawn with the connection's random numbers.
-            if node.get("sample") is not None or str(node.get("function_name", "")).lower() in TRACES:
-                return False
-    return True
+    return not any(
+        # A sample of so many rows is drawn with the connection's random numbers.
+        node.get("sample") is not None or str(node.get("function_name", "")).lower() in TRACES
+        for node in nodes_of(tree)
+    )
