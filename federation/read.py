@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
@@ -43,6 +44,7 @@ def read_split(
     *,
     guard: Guard = _go_on,
     may_be_encoded: bool = False,
+    may_store_later: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield a split's rows, all of them, or raise.
 
@@ -52,6 +54,7 @@ def read_split(
         cold: Counts the files of a cold one, while they are read.
         guard: Called often; what it raises ends the reading.
         may_be_encoded: Whether columns of strings may have a dictionary, which differs from batch to batch.
+        may_store_later: Whether little that is new may be put into the hot store once it was given.
 
     Raises:
         HotBudgetError: Kafka gave more value bytes than `maxHotBytes`.
@@ -61,7 +64,8 @@ def read_split(
     """
     if isinstance(split, ColdSplit):
         return _read_cold(split, ColdMeter() if cold is None else cold, guard)
-    return _read_hot(split, HotMeter() if meter is None else meter, guard, may_be_encoded=may_be_encoded)
+    meter = HotMeter() if meter is None else meter
+    return _read_hot(split, meter, guard, may_be_encoded=may_be_encoded, may_store_later=may_store_later)
 
 
 def _read_cold(split: ColdSplit, meter: ColdMeter, guard: Guard) -> Iterator[pa.RecordBatch]:
@@ -86,7 +90,7 @@ def widen(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _read_hot(
-    split: HotSplit, meter: HotMeter, guard: Guard, *, may_be_encoded: bool
+    split: HotSplit, meter: HotMeter, guard: Guard, *, may_be_encoded: bool, may_store_later: bool
 ) -> Iterator[pa.RecordBatch]:
     client = connect(resolve(split.kafka_properties))
     reads_letters = split.part is Part.DEAD_LETTERS
@@ -106,7 +110,7 @@ def _read_hot(
         wanted = WantedColumns.of(
             decoder.record_format, decoder.values, decoder.beside, may_be_encoded=may_be_encoded
         )
-        source = _source(split, client, decoder, guard)
+        source = replace(_source(split, client, decoder, guard), may_store_later=may_store_later)
         pieces = read_resident(store, source, split.ranges, wanted, decoder.decode_payloads, meter.reading)
         found = (_piece_within(raw, decoded, split.times_ms) for raw, decoded in pieces)
         rows = ((raw, decoder.judge(raw, decoded)) for raw, decoded in found)

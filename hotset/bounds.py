@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from typing import Final
 
 from hotset.client import EARLIEST, LATEST, KafkaClient, TopicDescription
@@ -83,14 +84,20 @@ def _read_once(
     )
 
 
-def require_topic_id(client: KafkaClient, topic: str, topic_id: str, deadline: Deadline) -> None:
-    """Raise unless the topic is still the one whose id is given.
+def require_topic_id(
+    client: KafkaClient,
+    topic: str,
+    topic_id: str,
+    deadline: Deadline,
+    meanwhile: Callable[[], None] | None = None,
+) -> None:
+    """Raise unless the topic is still the one whose id is given; `meanwhile` is as in `describe`.
 
     Raises:
         TopicNotFoundError: It is gone.
         TopicChangedError: Another topic has its name now.
     """
-    found = client.describe(topic, deadline)
+    found = client.describe(topic, deadline, meanwhile)
     if found.topic_id != topic_id:
         raise TopicChangedError(
             f"topic {topic!r} was recreated while it was read (id {topic_id}, now {found.topic_id}); "

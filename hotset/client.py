@@ -33,7 +33,7 @@ from hotset.offsets import Isolation, OffsetRange
 from hotset.properties import check_properties
 from hotset.source import DEFAULT_LIMITS, DrainLimits
 from hotset.translate import TRANSIENT, translate
-from hotset.trouble import Trouble
+from hotset.trouble import SILENT, Trouble
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -71,8 +71,12 @@ class KafkaClient:
     _identity: list[str] = field(default_factory=list, repr=False)
     known: dict[str, TopicDescription] = field(default_factory=dict, repr=False)
 
-    def describe(self, topic: str, deadline: Deadline) -> TopicDescription:
+    def describe(
+        self, topic: str, deadline: Deadline, meanwhile: Callable[[], None] | None = None
+    ) -> TopicDescription:
         """Ask the cluster, not a cache, for a topic's identity and partitions.
+
+        What is to be done `meanwhile` is done once the question is sent, and must not raise.
 
         Raises:
             TopicNotFoundError: There is no such topic.
@@ -80,14 +84,15 @@ class KafkaClient:
         """
         doing = f"describing topic {topic!r} at {self.properties['bootstrap.servers']}"
         topics = TopicCollection([topic])
-        answer = self.ask(doing, deadline, lambda admin, **limit: admin.describe_topics(topics, **limit))
-        found = answer[topic]
-        partitions = tuple(sorted(info.id for info in found.partitions))
+        answer = self.ask(
+            doing, deadline, lambda admin, **limit: admin.describe_topics(topics, **limit), meanwhile
+        )
+        partitions = tuple(sorted(info.id for info in answer[topic].partitions))
         if partitions != tuple(range(len(partitions))) or not partitions:
             raise KafkaProtocolError(
                 f"{doing} answered partitions {partitions}, which cannot be", topic=topic
             )
-        topic_id = str(found.topic_id)
+        topic_id = str(answer[topic].topic_id)
         if not topic_id.strip("A"):
             raise KafkaProtocolError(
                 f"{doing}: the cluster gives topics no id, so that a recreated topic cannot be told; "
@@ -127,11 +132,8 @@ class KafkaClient:
         """
         doing = f"listing offsets of topic {topic!r} at {self.properties['bootstrap.servers']}"
         wanted = {TopicPartition(topic, partition): spec for partition in partitions}
-        level = (
-            IsolationLevel.READ_COMMITTED
-            if isolation is Isolation.READ_COMMITTED
-            else IsolationLevel.READ_UNCOMMITTED
-        )
+        is_committed = isolation is Isolation.READ_COMMITTED
+        level = IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
         answer = self.ask(
             doing,
             deadline,
@@ -165,7 +167,7 @@ class KafkaClient:
         """
         ranges = tuple(ranges)
         exact = self.reader_settings(isolation, limits, ranges)
-        settings = {**exact, "error_cb": self._trouble.note, "logger": _SILENT}
+        settings = {**exact, "error_cb": self._trouble.note, "logger": SILENT}
         consumer = _construct(Consumer, settings)
         consumer.assign([_position(topic, r, leader_epoch.get(r.partition, -1)) for r in ranges])
         return consumer
@@ -215,13 +217,22 @@ class KafkaClient:
         self._admin.poll(0)  # hands out the errors that librdkafka has noted since
         return self._trouble.late(doing, deadline)
 
-    def ask(self, doing: str, deadline: Deadline, call: Callable[..., Mapping[K, Future[T]]]) -> dict[K, T]:
+    def ask(
+        self,
+        doing: str,
+        deadline: Deadline,
+        call: Callable[..., Mapping[K, Future[T]]],
+        meanwhile: Callable[[], None] | None = None,
+    ) -> dict[K, T]:
         """Make one call of the admin client, again while it fails in passing; else raise a HotsetError."""
         cause: KafkaException | None = None
         refusals = self._trouble.begin()
         while not deadline.has_passed:
             try:
                 futures = call(self._admin, request_timeout=max(0.001, deadline.remaining_s))
+                if meanwhile is not None:
+                    once, meanwhile = meanwhile, None
+                    once()
                 self._wait(futures.values(), doing, deadline, refusals)
                 answer = {key: future.result(timeout=0) for key, future in futures.items()}
                 self._trouble.end()
@@ -269,7 +280,7 @@ def connect(properties: Mapping[str, str]) -> KafkaClient:
 @functools.lru_cache(maxsize=64)
 def _connect(_pid: int, items: tuple[tuple[str, str], ...]) -> KafkaClient:
     trouble = Trouble()
-    settings = {"client.id": "kafkaiceberg", **dict(items), "error_cb": trouble.note, "logger": _SILENT}
+    settings = {"client.id": "kafkaiceberg", **dict(items), "error_cb": trouble.note, "logger": SILENT}
     return KafkaClient(dict(items), _construct(AdminClient, settings), trouble)
 
 
@@ -285,13 +296,3 @@ def _position(topic: str, start: OffsetRange, epoch: int) -> TopicPartition:
     if epoch < 0:
         return TopicPartition(topic, start.partition, start.start)
     return TopicPartition(topic, start.partition, start.start, leader_epoch=epoch)
-
-
-class _Silent:
-    """Takes librdkafka's log lines: what matters arrives as an error instead."""
-
-    def log(self, *args: object, **kwargs: object) -> None:
-        """Drop the line."""
-
-
-_SILENT: Final = _Silent()

@@ -176,6 +176,7 @@ class _Drain:
         self._ends = {r.partition: r.end for r in wanted.ranges}
         self._next = {r.partition: r.start for r in wanted.ranges}
         self._open = set(self._ends)
+        self._done: list[int] = []
         self._progress = progress
         self._ask_after_ms = _SILENCE_MS
 
@@ -187,6 +188,7 @@ class _Drain:
                 self._advance(partition, next_offset)
             for event in arrived.events:
                 self._take_event(event)
+            self._leave_done()
             if arrived.is_full:
                 yield self._source.hand_out()
                 self._progress.at_s = time.monotonic()  # whoever took the chunk had the time since
@@ -233,6 +235,14 @@ class _Drain:
         # Only the position moves over control records, which are never delivered.
         for partition, offset in self._source.positions(self._open):
             self._pass_over(partition, offset)
+        self._leave_done()
+
+    def _leave_done(self) -> None:
+        """Fetch no more of what is done, unless all is: then all of it is left at once."""
+        if self._open:
+            for partition in self._done:
+                self._source.leave(partition)
+            self._done.clear()
 
     def _pass_over(self, partition: int, next_offset: int) -> None:
         self._source.pass_over(partition, next_offset)
@@ -244,8 +254,7 @@ class _Drain:
             self._progress.at_s = time.monotonic()
         if next_offset >= self._ends[partition] and partition in self._open:
             self._open.discard(partition)
-            if self._open:  # else all of them are left at once
-                self._source.leave(partition)
+            self._done.append(partition)
 
     def _require_time(self) -> None:
         waited_ms = (time.monotonic() - self._progress.at_s) * 1000

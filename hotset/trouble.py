@@ -7,6 +7,7 @@ file keeps what says most, and knows when waiting is no use. It opens no connect
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from confluent_kafka import KafkaError
 
@@ -71,3 +72,13 @@ class Trouble:
             f"{doing} failed: {self.text}; check the credentials, ssl.ca.location, and that the broker's "
             "certificate is valid and names the host that is connected to"
         )
+
+
+class _Silent:
+    """Takes librdkafka's log lines: what matters arrives as an error instead."""
+
+    def log(self, *args: object, **kwargs: object) -> None:
+        """Drop the line."""
+
+
+SILENT: Final = _Silent()

@@ -39,7 +39,9 @@ _Key = tuple[str, str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class HotRows:
-    """The rows of a split, all of which are in the store.
+    """The rows of a split, all of which are in the store; or about to be, where they are few.
+
+    Those that found no room then, or were not written, are kept all the same: they are counted as copies.
 
     Invariant: no record of the split's ranges was left out or is not a row.
     """
@@ -107,7 +109,8 @@ def read_resident_rows(split: HotSplit, meter: HotMeter, guard: Guard, *, is_kep
         meter.recalled(before.rows.num_rows, before.newest_record_ms)
         if not rest:
             return before.rows
-    found += read_split(replace(split, ranges=rest), meter, guard=guard, may_be_encoded=True)
+    left = replace(split, ranges=rest)
+    found += read_split(left, meter, guard=guard, may_be_encoded=True, may_store_later=True)
     rows, beside_bytes = _table(found, split)
     if is_kept and meter.is_stored and beside_bytes <= _BESIDE_BYTES:
         _kept.put(_key(split), HotRows(split, rows, meter.newest_record_ms, read_s))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +23,8 @@ from hotset.offsets import Isolation, OffsetRange
 from hotset.source import DrainLimits, Wanted
 from hotset.store.keeping import CHUNK_BYTES, CHUNK_ROWS
 
+T = TypeVar("T")
+
 _HELD_BACK_BYTES: Final = 4 * CHUNK_BYTES
 
 
@@ -33,7 +36,8 @@ class TopicSource:
     `epochs` has the epoch of each partition's leader when the ranges were planned, where it is known.
     `times_ms` are the first and the last timestamp of records that are asked for, if there are such: kept
     chunks of other times are not looked at. `saw` is shown each batch that Kafka gave. Values are read
-    always; `needs_values` says whether they are asked for when all that they tell is decoded already.
+    always; `needs_values` says whether they are asked for when all that they tell is decoded already. Who
+    reads `may_store_later` is a process that goes on, or ends as processes should.
     """
 
     client: KafkaClient = field(repr=False)
@@ -50,6 +54,7 @@ class TopicSource:
     guard: Callable[[], None] = field(repr=False)
     saw: Callable[[pa.RecordBatch], None] = field(repr=False)
     times_ms: tuple[int | None, int | None] = (None, None)
+    may_store_later: bool = False
 
     @property
     def extras(self) -> tuple[str, ...]:
@@ -103,11 +108,21 @@ class _Pending:
 
 
 def fetch_parts(
-    source: TopicSource, ranges: Sequence[OffsetRange], note_ms: Callable[[float], None]
-) -> Iterator[list[Part]]:
+    source: TopicSource,
+    ranges: Sequence[OffsetRange],
+    decode: Callable[[Sequence[Part]], list[T]],
+    note_ms: Callable[[float], None],
+) -> Iterator[list[tuple[Part, T]]]:
     """Read ranges from Kafka, at most one of each partition, some parts at a time.
 
-    The topic's identity has been checked after reading each part.
+    The topic's identity has been checked after reading each part. What a part is decoded to
+    comes with it, because that is done while the cluster answers.
+
+    Args:
+        source: The topic.
+        ranges: What to read.
+        decode: Makes something of each part.
+        note_ms: Told of milliseconds that were spent, on decoding also.
 
     Raises:
         HotsetError: The ranges could not be read to their end; see `drain`.
@@ -135,18 +150,34 @@ def fetch_parts(
             pending[partition].add(records)
         full = _full(pending)
         if full:
-            # Offsets of a topic that was recreated meanwhile mean other records.
-            require_topic_id(source.client, source.topic, source.topic_id, source.deadline)
-        note_ms((time.monotonic() - began_s) * 1000)
-        ends = {p: pending[p].batches[-1].column("offset")[-1].as_py() + 1 for p in full}
-        if ends:
-            yield [pending[partition].take(partition, end, schema) for partition, end in ends.items()]
-        began_s = time.monotonic()
-    require_topic_id(source.client, source.topic, source.topic_id, source.deadline)
-    note_ms((time.monotonic() - began_s) * 1000)
+            ends = {p: pending[p].batches[-1].column("offset")[-1].as_py() + 1 for p in full}
+            parts = [pending[partition].take(partition, end, schema) for partition, end in ends.items()]
+            found = _checked(source, parts, decode)
+            note_ms((time.monotonic() - began_s) * 1000)
+            yield found
+            began_s = time.monotonic()
     schema = schema or source.schema
     left = [r for r in ranges if pending[r.partition].start < r.end]
-    yield [pending[r.partition].take(r.partition, r.end, schema) for r in left]
+    found = _checked(source, [pending[r.partition].take(r.partition, r.end, schema) for r in left], decode)
+    note_ms((time.monotonic() - began_s) * 1000)
+    yield found
+
+
+def _checked(
+    source: TopicSource, parts: Sequence[Part], decode: Callable[[Sequence[Part]], list[T]]
+) -> list[tuple[Part, T]]:
+    """Decode parts while the cluster says whether the topic is still the one that they are of."""
+    decoded: Future[list[T]] = Future()
+
+    def work() -> None:
+        try:
+            decoded.set_result(decode(parts))
+        except BaseException as exc:  # noqa: BLE001 - raised below, unless the topic explains it
+            decoded.set_exception(exc)
+
+    # Offsets of a topic that was recreated meanwhile mean other records.
+    require_topic_id(source.client, source.topic, source.topic_id, source.deadline, work)
+    return list(zip(parts, decoded.result(), strict=True))
 
 
 def _full(pending: Mapping[int, _Pending]) -> list[int]:

@@ -13,13 +13,14 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from hotset.store.locks import close_own
 from hotset.store.place import make_folder
 from hotset.store.space import Space
 
@@ -38,45 +39,55 @@ class Mapped:
     touched_s: float = 0.0
 
 
-def write_file(
-    space: Space, path: Path, batch: pa.RecordBatch, notes: Mapping[str, Any], keep: Collection[str] = ()
-) -> bool:
-    """Let a file appear with this content; return whether there was room.
+class File(NamedTuple):
+    """A file that is to be: a name that no other has had, rows, and what it says of itself in JSON."""
+
+    path: Path
+    batch: pa.RecordBatch
+    notes: Mapping[str, Any]
+
+
+def write_files(space: Space, files: Sequence[File], keep: Collection[str] = ()) -> bool:
+    """Let files appear, one after the other; return whether there was room.
 
     Args:
-        space: Whose bytes it takes.
-        path: Its name, which no other file has had.
-        batch: Its rows.
-        notes: What it says of itself, as JSON has it.
+        space: Whose bytes they take; reserved at once, as all of it is in memory at once.
+        files: What is to be written.
         keep: Chunks that must not be evicted for it.
 
     Raises:
         Nothing of its own: a store that cannot be written to has no room.
     """
-    told = json.dumps({**notes, "file": path.name, "rows": batch.num_rows}).encode()
-    schema = batch.schema.with_metadata({_KEY: told})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, schema) as writer:
-        writer.write_batch(batch.replace_schema_metadata(schema.metadata))
-    content = memoryview(sink.getvalue())
+    contents = [memoryview(_content(file)) for file in files]
     try:
-        made = space.reserve(len(content), keep)
+        made = space.reserve([len(content) for content in contents], keep)
         if made is None:
             return False
-        making, file = made
         try:
-            written = 0
-            while written < len(content):
-                written += os.pwrite(file, content[written:], written)
-            _rename(making, path)
+            for file, content, (making, opened) in zip(files, contents, made, strict=True):
+                written = 0
+                while written < len(content):
+                    written += os.pwrite(opened, content[written:], written)
+                _rename(making, file.path)
         except OSError:
-            making.unlink(missing_ok=True)
+            for making, _ in made:
+                making.unlink(missing_ok=True)
             raise
         finally:
-            os.close(file)
+            for _, opened in made:
+                close_own(opened)
     except OSError:
         return False
     return True
+
+
+def _content(file: File) -> pa.Buffer:
+    told = json.dumps({**file.notes, "file": file.path.name, "rows": file.batch.num_rows}).encode()
+    schema = file.batch.schema.with_metadata({_KEY: told})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, schema) as writer:
+        writer.write_batch(file.batch.replace_schema_metadata(schema.metadata))
+    return sink.getvalue()
 
 
 def _rename(made: Path, path: Path) -> None:

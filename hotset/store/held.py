@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,7 +27,7 @@ from hotset.store.columns import (
     pack_columns,
     unpack_columns,
 )
-from hotset.store.files import Maps, write_file
+from hotset.store.files import File, Maps, write_files
 from hotset.store.names import BASE, RAW, ChunkName, new_columns
 from hotset.store.space import Space
 from hotset.store.times import times_note
@@ -36,6 +36,7 @@ _BASE: Final = ("offset", "timestamp_ms")
 _ELSEWHERE: Final = frozenset({"partition", *_BASE})
 # Columns that say the same of each record are made once, for so many of them.
 _REPEATED: Final = 131_072
+_TOGETHER_BYTES: Final = 1024 * 1024
 _TOMBSTONES: Final = "tombstones"
 
 
@@ -61,6 +62,13 @@ class Held:
         """Hold what a drain gave of one partition."""
         kept = [name for name in batch.schema.names if name not in _ELSEWHERE]
         return cls(partition, batch.select(_BASE), batch.column("value").null_count, batch.select(kept), {})
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes of memory it is."""
+        raw_bytes = 0 if self.raw is None else self.raw.nbytes
+        columns_bytes = sum(each.values.nbytes for each in self.columns.values())
+        return int(self.base.nbytes + raw_bytes + columns_bytes)
 
     def piece(self, start: int, end: int, wanted: WantedColumns, decode: Decode) -> Piece:
         """Return the records of `[start, end)`; columns that are not held are decoded and not kept.
@@ -157,26 +165,38 @@ def open_all(maps: Maps, chunk: Chunk, partition: int) -> Held | None:
     return Held(partition, base.batch, base.notes[_TOMBSTONES], None if raw is None else raw.batch, columns)
 
 
-def store_chunk(
-    space: Space, folder: Path, name: ChunkName, held: Held, keep: Collection[str]
-) -> Chunk | None:
-    """Write a chunk, its base last, so that it is there whole or not at all; None if there is no room.
+def chunk_of(name: ChunkName, folder: Path, held: Held) -> Chunk:
+    """Return the chunk that some content will be, once it is stored.
 
     Raises:
         Nothing of its own.
     """
-    kind = new_columns()
-    chunk = Chunk(name, folder, held.raw is not None, (kind,) if held.columns else ())
-    notes = {_TOMBSTONES: held.tombstones, **times_note(held.base)}
-    is_stored = (
-        (held.raw is None or write_file(space, chunk.path(RAW), held.raw, {}, keep))
-        and (not held.columns or store_columns(space, chunk, kind, held.columns, keep))
-        and write_file(space, chunk.path(BASE), held.base, notes, keep)
-    )
+    return Chunk(name, folder, held.raw is not None, (new_columns(),) if held.columns else ())
+
+
+def store_chunk(space: Space, chunk: Chunk, held: Held, keep: Collection[str]) -> bool:
+    """Write a chunk, its base last, so that it is there whole or not at all; return whether there was room.
+
+    Raises:
+        Nothing of its own.
+    """
+    files = _files_of(chunk, held)
+    # Together they are cheaper, and take more memory.
+    is_little = held.nbytes <= _TOGETHER_BYTES
+    groups: Iterable[Sequence[File]] = [tuple(files)] if is_little else ((file,) for file in files)
+    is_stored = all(write_files(space, group, keep) for group in groups)
     if not is_stored:
         remove_chunk(chunk)
-        return None
-    return chunk
+    return is_stored
+
+
+def _files_of(chunk: Chunk, held: Held) -> Iterator[File]:
+    if held.raw is not None:
+        yield File(chunk.path(RAW), held.raw, {})
+    for kind in chunk.columns:
+        yield File(chunk.path(kind), *pack_columns(held.columns))
+    notes = {_TOMBSTONES: held.tombstones, **times_note(held.base)}
+    yield File(chunk.path(BASE), held.base, notes)
 
 
 def store_columns(
@@ -187,8 +207,7 @@ def store_columns(
     Raises:
         Nothing of its own.
     """
-    batch, notes = pack_columns(columns)
-    return write_file(space, chunk.path(kind), batch, notes, keep)
+    return write_files(space, [File(chunk.path(kind), *pack_columns(columns))], keep)
 
 
 def remove_chunk(chunk: Chunk) -> None:

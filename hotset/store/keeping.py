@@ -20,11 +20,12 @@ from typing import Final
 import pyarrow as pa
 
 from hotset.decode.decoded import Fault
+from hotset.store.beside import CHORES
 from hotset.store.chunks import Chunk, find_chunks
 from hotset.store.columns import Column
 from hotset.store.encoded import join
 from hotset.store.files import Maps
-from hotset.store.held import Held, open_all, remove_chunk, store_chunk
+from hotset.store.held import Held, chunk_of, open_all, remove_chunk, store_chunk
 from hotset.store.locks import try_lock_file
 from hotset.store.names import BASE, LOGS, RAW, LogName, new_chunk, parse_file
 from hotset.store.space import Space
@@ -79,11 +80,8 @@ class Keeper:
                 return
             self._starts[chore.folder] = chore.start
             self._pending[chore.folder] = chore
-            if not self._is_running:
-                # A process waits for it at its end: a thread that is still in Arrow then would abort it.
-                with contextlib.suppress(RuntimeError):  # too late for a new thread
-                    threading.Thread(target=self._run, name="hot-store", daemon=False).start()
-                    self._is_running = True
+            # A process waits for it at its end: a thread that is still in Arrow then would abort it.
+            self._is_running = self._is_running or CHORES.take(self._run)
 
     def settle(self, within_s: float = 60.0) -> bool:
         """Wait until there is nothing to do; return whether that came about.
@@ -169,7 +167,7 @@ class Keeper:
         first, last = run[0].name, run[-1].name
         name = new_chunk(first.start, last.end, first.epoch)
         keep = {str(chunk.name) for chunk in run}
-        if store_chunk(self._space, run[0].folder, name, joined, keep) is not None:
+        if store_chunk(self._space, chunk_of(name, run[0].folder, joined), joined, keep):
             for chunk in run:
                 remove_chunk(chunk)
 

@@ -1,8 +1,8 @@
 """Let one reader fetch what many wait for: locks on offsets of a partition, across processes and threads.
 
 The bytes of a lock file are the offsets of a partition, so readers of other ranges do not wait. A lock ends
-with the process that has it. Waiting asks a guard and ends at a deadline. Rows never depend on a lock:
-without one, records are only read twice.
+with the process that has it; a forked child would have it too, so it closes what it did not open. Waiting
+asks a guard and ends at a deadline. Rows never depend on a lock: without one, records are only read twice.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import errno
 import fcntl
 import os
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +30,46 @@ _LENGTH: Final = (1 << 62) - 1
 
 # Locks of an open file, so that threads of a process exclude each other; only Linux has them.
 _BY_RANGE: Final[int | None] = getattr(fcntl, "F_OFD_SETLK", None)
+
+# Files of this process that are locked, or about to be; nobody forks between opening one and noting it. What
+# is collected meanwhile may close one.
+_own: Final[set[int]] = set()
+_forking: Final = threading.RLock()
+
+
+def open_own(path: Path, flags: int) -> int:
+    """Open a file that is to be locked, closed to others, and closed in a forked child.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    with _forking:
+        file = os.open(path, flags | os.O_CLOEXEC, 0o600)
+        _own.add(file)
+    return file
+
+
+def close_own(file: int) -> None:
+    """Close such a file, and let go of its lock; nothing is done in a child that has closed it already.
+
+    Raises:
+        OSError: It cannot be closed.
+    """
+    with _forking:
+        if file in _own:
+            _own.discard(file)
+            os.close(file)
+
+
+def _close_in_child() -> None:
+    for file in _own:
+        with contextlib.suppress(OSError):
+            os.close(file)
+    _own.clear()
+    _forking.release()
+
+
+os.register_at_fork(before=_forking.acquire, after_in_parent=_forking.release, after_in_child=_close_in_child)
 
 
 @contextlib.contextmanager
@@ -48,7 +89,7 @@ def lock_range(
     """
     try:
         make_folder(folder)
-        file = os.open(folder / _FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        file = open_own(folder / _FILE, os.O_CREAT | os.O_RDWR)
     except OSError:
         yield
         return
@@ -66,7 +107,7 @@ def lock_range(
             pause_s = min(_PAUSE_S, pause_s * 2)
         yield
     finally:
-        os.close(file)
+        close_own(file)
 
 
 @contextlib.contextmanager
@@ -76,11 +117,11 @@ def try_lock_file(path: Path) -> Iterator[bool]:
     Raises:
         OSError: The folder is gone.
     """
-    file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    file = open_own(path, os.O_CREAT | os.O_RDWR)
     try:
         yield _is_ours(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB))
     finally:
-        os.close(file)
+        close_own(file)
 
 
 def _try_lock(file: int, wanted: OffsetRange) -> bool:

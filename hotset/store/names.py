@@ -72,6 +72,7 @@ def new_columns() -> str:
     return f"{COLUMNS}.{secrets.token_hex(8)}"
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def parse_file(name: str) -> tuple[ChunkName, str] | None:
     """Return chunk and kind of a file, or None if it is something else.
 

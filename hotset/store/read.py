@@ -8,52 +8,28 @@ here decides which ranges are right: that is the cut's, and it comes first.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
 import pyarrow as pa
 
 from hotset.history import is_same_history
 from hotset.offsets import OffsetRange
+from hotset.store.beside import WRITES
 from hotset.store.chunks import Chunk, Segment, cover, find_chunks
 from hotset.store.columns import Column, Decode, WantedColumns, decode_columns
 from hotset.store.fetch import Part, TopicSource, fetch_parts
-from hotset.store.held import Held, Piece, open_chunk, remove_chunk, store_chunk, store_columns
+from hotset.store.held import Held, Piece, chunk_of, open_chunk, remove_chunk, store_columns
 from hotset.store.keeping import Chore
 from hotset.store.locks import lock_range
+from hotset.store.meter import ReadMeter, StoreClock
 from hotset.store.names import RAW, ChunkName, LogName, new_chunk, new_columns
 from hotset.store.shelf import Found, Shelf
 from hotset.store.stock import HotStore
+from hotset.store.storing import Fresh, Storing
 from hotset.store.times import may_be_within
-
-_LITTLE_ROWS: Final = 4096
-
-
-@dataclass(slots=True)
-class ReadMeter:
-    """What one reading took from where, and how long that was.
-
-    Attributes:
-        records_resident: Records that were in the store.
-        records_fetched: Records that were read from Kafka.
-        fetch_ms, decode_ms: Milliseconds of waiting for Kafka, which is read meanwhile, and of decoding.
-        store_ms: Milliseconds of finding, waiting for and writing chunks.
-        is_stored: Whether all that was read last is in the store now.
-    """
-
-    records_resident: int = 0
-    records_fetched: int = 0
-    fetch_ms: float = 0.0
-    decode_ms: float = 0.0
-    store_ms: float = 0.0
-    is_stored: bool = False
-
-    @property
-    def stages_ms(self) -> dict[str, float]:
-        """The times, as a receipt names them."""
-        return {"fetch": self.fetch_ms, "decode": self.decode_ms, "store": self.store_ms}
 
 
 def read_resident(
@@ -105,12 +81,15 @@ class _Reading:
         self._wanted = wanted
         self._decode = decode
         self._meter = meter
+        self._storing = Storing(
+            store.space, store.keeper, self._held_names, may_be_later=source.may_store_later
+        )
         self._own: set[ChunkName] = set()
         self._is_stored = True
 
     def pieces(self) -> Iterator[Piece]:
         self._store.maps.forget_removed()
-        with _Clock(self._meter):
+        with StoreClock(self._meter):
             self._look(self._shelves)
         if any(shelf.undone(self._wanted) for shelf in self._shelves):
             yield from self._complete()
@@ -122,10 +101,7 @@ class _Reading:
                     self._meter.records_resident += piece.raw.num_rows
                 yield piece
         for shelf in self._shelves:
-            partition = shelf.wanted.partition
-            start = self._source.starts.get(partition, shelf.wanted.start)
-            chore = Chore(self._log, shelf.folder, partition, start)
-            self._store.keeper.note(chore, is_new=shelf.is_new)
+            self._store.keeper.note(self._chore(shelf), is_new=shelf.is_new)
         self._meter.is_stored = self._is_stored
 
     def _look(self, shelves: Sequence[Shelf]) -> None:
@@ -172,29 +148,42 @@ class _Reading:
     def _complete(self) -> Iterator[Piece]:
         """Fetch, decode and store what is missing; yield what there was no room for."""
         with contextlib.ExitStack() as locks:
-            with _Clock(self._meter):
+            with StoreClock(self._meter):
                 # In one order everywhere, so that no two wait for each other.
                 for shelf in sorted(self._shelves, key=lambda each: each.wanted.partition):
                     undone = shelf.undone(self._wanted)
                     if undone is not None:
-                        wait = lock_range(shelf.folder, undone, self._source.deadline, self._source.guard)
+                        wait = lock_range(shelf.folder, undone, self._source.deadline, self._wait)
                         locks.enter_context(wait)
                 self._look([shelf for shelf in self._shelves if shelf.undone(self._wanted)])
                 has_room = self._complete_columns()
                 self._is_stored &= has_room
-            source = self._richer_source()
-            while any(shelf.gaps for shelf in self._shelves):
-                ranges = [shelf.gaps.pop(0) for shelf in self._shelves if shelf.gaps]
-                for parts in fetch_parts(source, ranges, self._note_fetch):
-                    self._meter.records_fetched += sum(part.batch.num_rows for part in parts)
-                    for part, held in zip(parts, self._decode_parts(parts), strict=True):
-                        with _Clock(self._meter):
-                            has_room = has_room and self._keep(part, held)
-                        if not has_room:
-                            self._is_stored = False
-                            # Others need not wait for rows that will not be there.
-                            locks.close()
-                            yield self._piece(held, part.range.start, part.range.end)
+            try:
+                yield from self._fetch(locks, has_room=has_room)
+            finally:
+                # Also what came before an error: it is what the log has.
+                with StoreClock(self._meter):
+                    self._is_stored &= self._storing.hand_over(locks)
+
+    def _fetch(self, locks: contextlib.ExitStack, *, has_room: bool) -> Iterator[Piece]:
+        source = self._richer_source()
+        while any(shelf.gaps for shelf in self._shelves):
+            ranges = [shelf.gaps.pop(0) for shelf in self._shelves if shelf.gaps]
+            for parts in fetch_parts(source, ranges, self._decode_parts, self._note_fetch):
+                for part, held in parts:
+                    self._meter.records_fetched += part.batch.num_rows
+                    with StoreClock(self._meter):
+                        has_room = has_room and self._keep(part, held)
+                    if not has_room:
+                        self._is_stored = False
+                        # Others need not wait for rows that will not be there.
+                        locks.close()
+                        yield self._piece(held, part.range.start, part.range.end)
+
+    def _wait(self) -> None:
+        # It may be another reading of this process that has the lock.
+        WRITES.hurry()
+        self._source.guard()
 
     def _richer_source(self) -> TopicSource:
         """Read also what a chunk has that is replaced, or two statements would replace it in turn."""
@@ -227,20 +216,22 @@ class _Reading:
         epoch = self._source.epochs.get(part.range.partition, -1)
         if epoch < 0:
             return False
-        name = new_chunk(part.range.start, part.range.end, epoch)
-        chunk = store_chunk(self._store.space, shelf.folder, name, held, self._held_names())
-        if chunk is None:
+        chunk = chunk_of(new_chunk(part.range.start, part.range.end, epoch), shelf.folder, held)
+        inside = (part.range.start <= c.name.start and c.name.end <= part.range.end for c in shelf.useless)
+        replaced = tuple(itertools.compress(shelf.useless, inside))
+        fresh = Fresh(chunk, held, replaced, self._chore(shelf))
+        if not self._storing.add(fresh):
             return False
-        shelf.is_new = True
-        self._own.add(name)
-        for old in shelf.useless:
-            if part.range.start <= old.name.start and old.name.end <= part.range.end:
-                remove_chunk(old)
+        self._own.add(chunk.name)
         # From here on the file is the only copy, but for what is too little to be worth a look.
-        is_little = held.base.num_rows < _LITTLE_ROWS
-        mapped = held if is_little else self._open(chunk, shelf) or held
+        mapped = held if fresh.is_little else self._open(chunk, shelf) or held
         shelf.found.append(Found(Segment(chunk, part.range.start, part.range.end), mapped))
         return True
+
+    def _chore(self, shelf: Shelf) -> Chore:
+        partition = shelf.wanted.partition
+        start = self._source.starts.get(partition, shelf.wanted.start)
+        return Chore(self._log, shelf.folder, partition, start)
 
     def _decode_parts(self, parts: Sequence[Part]) -> list[Held]:
         """Decode parts in one go: most of them are small, and a call costs more than they do."""
@@ -253,7 +244,9 @@ class _Reading:
                 rows = held.base.num_rows
                 held.columns.update({name: column.part(first, rows) for name, column in columns.items()})
                 first += rows
-        self._meter.decode_ms += (time.monotonic() - began_s) * 1000
+        spent_ms = (time.monotonic() - began_s) * 1000
+        self._meter.decode_ms += spent_ms
+        self._meter.fetch_ms -= spent_ms  # the clock around it goes on
         return helds
 
     def _decoded(self, held: Held) -> dict[str, Column]:
@@ -283,17 +276,3 @@ class _Reading:
         spent_ms = (time.monotonic() - began_s) * 1000
         self._meter.decode_ms += spent_ms
         self._meter.store_ms -= spent_ms  # the clock around it goes on
-
-
-class _Clock:
-    """Adds what a block took to the store's milliseconds."""
-
-    def __init__(self, meter: ReadMeter) -> None:
-        self._meter = meter
-        self._began_s = 0.0
-
-    def __enter__(self) -> None:
-        self._began_s = time.monotonic()
-
-    def __exit__(self, *_: object) -> None:
-        self._meter.store_ms += (time.monotonic() - self._began_s) * 1000

@@ -12,11 +12,12 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from hotset.store.locks import close_own, open_own
 from hotset.store.names import BASE, parse_file
 from hotset.store.place import make_folder
 
@@ -39,20 +40,20 @@ class Space:
     root: Path
     limit_bytes: int
 
-    def reserve(self, size_bytes: int, keep: Collection[str]) -> tuple[Path, int] | None:
-        """Make a locked file of that size in which something may be written, or None if there is no room.
+    def reserve(self, sizes_bytes: Sequence[int], keep: Collection[str]) -> list[tuple[Path, int]] | None:
+        """Make locked files of these sizes in which something may be written, or None if there is no room.
 
         Args:
-            size_bytes: What will be written.
+            sizes_bytes: What will be written to each.
             keep: Names of chunks that must not be evicted for it.
 
         Returns:
-            The file and its descriptor, to be closed when it has its final name.
+            The files and their descriptors, each for `close_own` when the file has its final name.
 
         Raises:
             OSError: The folder is gone, or full.
         """
-        limit = self._limit()
+        limit, size_bytes = self._limit(), sum(sizes_bytes)
         if size_bytes > limit:
             return None
         with self._locked() as counter:
@@ -62,24 +63,28 @@ class Space:
             if used + size_bytes > limit:
                 os.pwrite(counter, b"%32d" % used, 0)
                 return None
-            path, file = self._make()
+            made: list[tuple[Path, int]] = []
             try:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                os.truncate(file, size_bytes)
+                for each_bytes in sizes_bytes:
+                    made.append(self._make())
+                    fcntl.flock(made[-1][1], fcntl.LOCK_EX)
+                    os.truncate(made[-1][1], each_bytes)
                 os.pwrite(counter, b"%32d" % (used + size_bytes), 0)
             except BaseException:
-                os.close(file)
+                for path, file in made:
+                    path.unlink(missing_ok=True)
+                    close_own(file)
                 raise
-            return path, file
+            return made
 
     def _make(self) -> tuple[Path, int]:
         path = self.root / MAKING / secrets.token_hex(8)
-        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
         try:
-            return path, os.open(path, flags, 0o600)
+            return path, open_own(path, flags)
         except FileNotFoundError:
             make_folder(path.parent)
-            return path, os.open(path, flags, 0o600)
+            return path, open_own(path, flags)
 
     def used_bytes(self) -> int:
         """Return the sizes of all files together, as they are now.
@@ -107,12 +112,12 @@ class Space:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
-        counter = os.open(self.root / _COUNTER, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        counter = open_own(self.root / _COUNTER, os.O_CREAT | os.O_RDWR)
         try:
             fcntl.flock(counter, fcntl.LOCK_EX)
             yield counter
         finally:
-            os.close(counter)
+            close_own(counter)
 
     def _evict(self, limit: int, keep: Collection[str]) -> int:
         """Remove what was not used for longest until no more than `limit` is left; return what is left."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from hotset.store.beside import WRITES
 from hotset.store.fetch import TopicSource
 from hotset.store.files import Maps
 from hotset.store.keeping import Keeper
@@ -43,6 +45,15 @@ class HotStore:
     space: Space
     maps: Maps
     keeper: Keeper
+
+    def settle(self, within_s: float = 60.0) -> bool:
+        """Wait until nothing is written or kept any more but by statements; return whether that came about.
+
+        Raises:
+            Nothing of its own.
+        """
+        until_s = time.monotonic() + within_s
+        return WRITES.settle(within_s) and self.keeper.settle(max(0.0, until_s - time.monotonic()))
 
     def folder(self, log: LogName, partition: int) -> Path:
         """Return where chunks of a partition are."""
@@ -76,7 +87,7 @@ def clear_store(settings: StoreSettings) -> bool:
         HotStoreError: The folder that the settings name cannot be used.
     """
     store = open_store(settings)
-    return store is not None and store.keeper.settle(_SETTLE_S) and remove_if_alone(store.space.root)
+    return store is not None and store.settle(_SETTLE_S) and remove_if_alone(store.space.root)
 
 
 @functools.lru_cache(maxsize=16)

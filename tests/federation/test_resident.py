@@ -208,14 +208,6 @@ def test_rows_are_looked_up_in_the_store_again_after_a_while(
 
 
 @pytest.mark.kafka
-def test_what_found_no_room_is_not_kept(hot: Lake) -> None:
-    cramped = hot.having(hotStoreBytes="1")
-
-    assert count(cramped) == (9, 9, 0)
-    assert count(cramped) == (9, 9, 0)
-
-
-@pytest.mark.kafka
 def test_two_tables_of_one_topic_are_kept_apart(hot: Lake, lake: MakeLake) -> None:
     other = lake(schema=pa.schema([("kind", pa.string())])).having(hotStore="on_demand")
     tables = {hot.table: hot.merged(), other.table: {**other.merged(), "subscribe": hot.topic}}

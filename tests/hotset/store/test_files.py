@@ -18,8 +18,9 @@ from hotset.decode import RecordFormat
 from hotset.errors import HotStoreError
 from hotset.store import StoreSettings, WantedColumns, open_store
 from hotset.store.chunks import Chunk, cover, find_chunks
-from hotset.store.files import Maps, write_file
-from hotset.store.held import Held, open_chunk, store_chunk
+from hotset.store.files import File, Maps, write_files
+from hotset.store.held import Held, chunk_of, open_chunk, store_chunk
+from hotset.store.locks import close_own
 from hotset.store.names import BASE, RAW, ChunkName, new_chunk
 from hotset.store.space import MAKING, Space
 from tests.hotset.raw import raw_records
@@ -36,10 +37,11 @@ def a_space(folder: Path, limit: int = 1 << 20) -> Space:
 def keep(space: Space, start: int, count: int, *, used_s_ago: float = 0.0) -> Chunk | None:
     """Store a chunk of records without columns, last used some time ago."""
     held = Held.of(3, raw_records([b"x" * 100] * count, first=start))
-    chunk = store_chunk(space, space.root / "logs", new_chunk(start, start + count, 0), held, ())
-    if chunk is not None:
-        for path in (chunk.path(BASE), chunk.path(RAW)):
-            os.utime(path, times=(time.time() - used_s_ago,) * 2)
+    chunk = chunk_of(new_chunk(start, start + count, 0), space.root / "logs", held)
+    if not store_chunk(space, chunk, held, ()):
+        return None
+    for path in (chunk.path(BASE), chunk.path(RAW)):
+        os.utime(path, times=(time.time() - used_s_ago,) * 2)
     return chunk
 
 
@@ -71,7 +73,7 @@ def test_what_was_written_is_mapped_and_outlives_its_file(tmp_path: Path) -> Non
     space, maps = a_space(tmp_path), Maps()
     batch = pa.record_batch({"a": pa.array(range(1000))})
     path = space.root / "logs" / "one"
-    assert write_file(space, path, batch, {"said": 7})
+    assert write_files(space, [File(path, batch, {"said": 7})])
     allocated = pa.total_allocated_bytes()
 
     found = maps.get(path)
@@ -88,7 +90,7 @@ def test_a_file_that_is_not_what_it_should_be_is_not_there(tmp_path: Path, damag
     space = a_space(tmp_path)
     path, other = space.root / "logs" / "one", space.root / "logs" / "two"
     for each in (path, other):
-        assert write_file(space, each, pa.record_batch({"a": [1, 2, 3]}), {})
+        assert write_files(space, [File(each, pa.record_batch({"a": [1, 2, 3]}), {})])
     whole = path.read_bytes()
     damaged = {
         "shorter": whole[:-9],
@@ -131,9 +133,9 @@ def test_chunks_in_use_are_not_evicted_and_then_there_is_no_room(tmp_path: Path)
     assert used is not None
     held = Held.of(3, raw_records([b"x" * 100] * 200))
 
-    refused = store_chunk(space, space.root / "logs", new_chunk(500, 700, 0), held, {str(used.name)})
+    chunk = chunk_of(new_chunk(500, 700, 0), space.root / "logs", held)
 
-    assert refused is None
+    assert not store_chunk(space, chunk, held, {str(used.name)})
     assert starts(space) == [0]
     assert space.used_bytes() <= 30_000
 
@@ -148,17 +150,17 @@ def test_more_than_the_whole_store_has_no_room(tmp_path: Path) -> None:
 
 def test_what_a_process_was_writing_is_removed_once_it_is_gone(tmp_path: Path) -> None:
     space = a_space(tmp_path)
-    running, gone = space.reserve(10, ()), space.reserve(10, ())
-    assert running is not None
-    assert gone is not None
-    os.close(gone[1])
+    made = space.reserve([10, 10], ())
+    assert made is not None
+    running, gone = made
+    close_own(gone[1])
     for path, _ in (running, gone):
         os.utime(path, times=(1, 1))
 
     space.remove_abandoned()
 
     assert [path.name for path in (space.root / MAKING).iterdir()] == [running[0].name]
-    os.close(running[1])
+    close_own(running[1])
 
 
 def test_a_chunk_without_its_base_is_none(tmp_path: Path) -> None:

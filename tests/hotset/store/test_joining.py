@@ -15,7 +15,7 @@ from hotset.offsets import Isolation
 from hotset.store import StoreSettings, keeping, open_store
 from hotset.store.chunks import find_chunks
 from hotset.store.columns import Column
-from hotset.store.held import Held, store_chunk
+from hotset.store.held import Held, chunk_of, store_chunk
 from hotset.store.keeping import Chore
 from hotset.store.names import LogName, new_chunk
 from tests.hotset.raw import raw_records
@@ -40,9 +40,9 @@ def test_chunks_of_which_only_columns_are_left_are_joined_if_these_are_small(
     for start in range(0, ROWS * CHUNKS, ROWS):
         held = Held.of(0, raw_records([b"x"] * ROWS, first=start))
         held.raw, held.columns = None, {"a": Column(distinct(size), ())}
-        assert store_chunk(store.space, folder, new_chunk(start, start + ROWS, 0), held, ()) is not None
+        assert store_chunk(store.space, chunk_of(new_chunk(start, start + ROWS, 0), folder, held), held, ())
 
     store.keeper.note(Chore(LOG, folder, 0, 0), is_new=True)
 
-    assert store.keeper.settle()
+    assert store.settle()
     assert len(find_chunks(folder)) == left

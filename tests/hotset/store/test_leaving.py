@@ -20,7 +20,7 @@ from federation.options import value_of
 from federation.warm import leave_stores
 from hotset.store import StoreSettings, clear_store, open_store, place
 from hotset.store.chunks import find_chunks
-from hotset.store.files import write_file
+from hotset.store.files import File, write_files
 from hotset.store.keeping import EXPIRED_S, drop_expired
 from hotset.store.names import BASE, new_chunk
 from hotset.store.space import Space
@@ -31,7 +31,7 @@ USE = "import sys; from pathlib import Path; from hotset.store.presence import b
 
 def add_chunk(space: Space, log: str, *, unused_s: float = 0.0) -> Path:
     path = space.root / "logs" / log / "0" / f"{new_chunk(0, 3, 0)}.{BASE}"
-    assert write_file(space, path, pa.record_batch({"offset": [0, 1, 2]}), {})
+    assert write_files(space, [File(path, pa.record_batch({"offset": [0, 1, 2]}), {})])
     for each in (path, path.parent, path.parent.parent):
         os.utime(each, (time.time() - unused_s,) * 2)
     return path

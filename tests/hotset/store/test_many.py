@@ -84,12 +84,16 @@ def read(lake: Lake) -> list[int]:
     return found
 
 
-def test_equal_questions_at_once_read_kafka_once(kept: Lake) -> None:
+@pytest.mark.parametrize("is_stored_later", [False, True])
+def test_equal_questions_at_once_read_kafka_once(kept: Lake, is_stored_later: bool) -> None:
     send(kept, 0, 500)
     together = threading.Barrier(32)
 
     def ask() -> tuple[int, int]:
         together.wait()
+        if is_stored_later:
+            answer = kept.sql(f"select * from {kept.table}")
+            return answer.rows.num_rows, answer.receipts[0].records_fetched
         scan = kept.open().scan()
         return scan.to_arrow().num_rows, scan.receipt.records_fetched
 

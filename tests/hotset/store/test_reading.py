@@ -119,13 +119,13 @@ def test_records_before_a_boundary_that_moved_are_left_out_and_dropped(
     commit_until(lake)
     send(lake, 3, first=12)
     assert read(lake) == (plainly(lake), 3, 0)
-    store_of(lake).keeper.settle()
+    store_of(lake).settle()
     assert (0, 4, 12) in chunks_of(lake)  # another table may need it
 
     monkeypatch.setattr("hotset.store.keeping.UNUSED_S", -1.0)
     send(lake, 1, first=15)
     assert read(lake) == (plainly(lake), 1, 3)
-    store_of(lake).keeper.settle()
+    store_of(lake).settle()
     assert [start for _, start, _ in chunks_of(lake) if start < 12] == []
 
 
@@ -164,7 +164,7 @@ def test_a_topic_that_was_made_anew_has_nothing_in_the_store(kept: Callable[...,
     send(lake, 6, first=100)
 
     assert read(lake) == (plainly(lake), 6, 0)
-    store_of(lake).keeper.settle()
+    store_of(lake).settle()
     assert chunks_of(lake) == [(0, 0, 6)]
 
 
@@ -244,7 +244,7 @@ def test_many_small_reads_become_few_chunks(kept: Callable[..., Lake]) -> None:
     for turn in range(40):
         send(lake, 5, first=5 * turn)
         assert len(read(lake, "seq")[0]) == 5 * (turn + 1)
-        store_of(lake).keeper.settle()
+        store_of(lake).settle()
 
     assert read(lake) == (plainly(lake), 0, 200)
     assert len(chunks_of(lake)) < 10
