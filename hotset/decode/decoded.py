@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -59,7 +59,7 @@ def require_decodable(schema: pa.Schema) -> None:
 
 
 def _not_decodable(kind: pa.DataType) -> pa.DataType | None:
-    if kind == pa.uuid() or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return kind
     inner = (_not_decodable(kind.field(i).type) for i in range(kind.num_fields))
     return next((each for each in inner if each is not None), None)
@@ -108,6 +108,33 @@ def batch_of(arrays: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.Rec
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
     return pa.RecordBatch.from_arrays(list(arrays), schema=schema)
+
+
+def array_from(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return an array of Python's values, in which a UUID is its 16 bytes.
+
+    Raises:
+        pyarrow.ArrowInvalid: A value is none of the type.
+    """
+    # Arrow makes no nested UUIDs of values, but casts bytes to them at any depth.
+    plain = _without_uuids(kind)
+    return pa.array(values, kind) if plain == kind else pa.array(values, plain).cast(kind)
+
+
+def _without_uuids(kind: pa.DataType) -> pa.DataType:
+    if kind == pa.uuid():
+        return kind.storage_type
+    if pa.types.is_struct(kind):
+        return pa.struct([_field_without_uuids(part) for part in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_field_without_uuids(kind.value_field))
+    if pa.types.is_map(kind):
+        return pa.map_(_field_without_uuids(kind.key_field), _field_without_uuids(kind.item_field))
+    return kind
+
+
+def _field_without_uuids(field: pa.Field) -> pa.Field:
+    return field.with_type(_without_uuids(field.type))
 
 
 def nulls_of(schema: pa.Schema, rows: int) -> pa.RecordBatch:

@@ -14,6 +14,7 @@ to it what they do not take.
     timestamp           "YYYY-MM-DDTHH:MM:SS[.ffffff]", or integer epoch milliseconds
     timestamptz         the same with an offset or Z, or integer epoch milliseconds
     binary, fixed       a base64 string
+    uuid                a string of the form "8-4-4-4-12", of hexadecimal digits
     struct              an object        list   an array      map   an object
 
 This file must not be imported for speed.
@@ -21,8 +22,6 @@ This file must not be imported for speed.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import math
 import re
@@ -32,7 +31,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from hotset.decode.decoded import Decoded, Fault, batch_of
+from hotset.decode.byte_text import parse_bytes
+from hotset.decode.decoded import Decoded, Fault, array_from, batch_of
 from hotset.errors import UnsupportedFormatError
 
 _LONGEST_INT: Final = 400
@@ -65,7 +65,7 @@ def decode_exactly(
                 faults.append(Fault(row, str(exc)))
         for column, each in zip(columns, found, strict=True):
             column.append(each)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    arrays = [array_from(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return Decoded(batch_of(arrays, schema, len(payloads)), tuple(faults))
 
 
@@ -141,7 +141,7 @@ def _convert(value: Any, wanted: pa.DataType) -> Any:
         return _time(value, wanted)
     if types.is_date32(wanted) or types.is_timestamp(wanted):
         return _arrow_cast(_string(value, wanted), pa.string(), wanted)
-    if types.is_binary(wanted) or types.is_fixed_size_binary(wanted):
+    if types.is_binary(wanted) or types.is_fixed_size_binary(wanted) or wanted == pa.uuid():
         return _binary(value, wanted)
     return _convert_nested(value, wanted)
 
@@ -253,9 +253,10 @@ def _string(value: Any, wanted: pa.DataType) -> str:
 
 def _binary(value: Any, wanted: pa.DataType) -> bytes:
     try:
-        data = base64.b64decode(_string(value, wanted), validate=True)
-    except (binascii.Error, ValueError):
-        raise _MisfitError(f"wants {wanted}, and holds a string that is not base64") from None
+        data = parse_bytes(_string(value, wanted), wanted)
+    except ValueError:
+        what = "text that is no UUID" if wanted == pa.uuid() else "a string that is not base64"
+        raise _MisfitError(f"wants {wanted}, and holds {what}") from None
     if pa.types.is_fixed_size_binary(wanted) and len(data) != wanted.byte_width:
         raise _MisfitError(f"wants {wanted}, and holds {len(data)} bytes")
     return data

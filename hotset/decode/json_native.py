@@ -48,6 +48,7 @@ class Form(IntEnum):
     TIME = 10
     TIMESTAMP = 11
     BINARY = 12
+    UUID = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,4 +196,5 @@ _FORMS: Final[tuple[tuple[Callable[[pa.DataType], bool], Form], ...]] = (
     (lambda wanted: pa.types.is_timestamp(wanted) and wanted.unit == "us", Form.TIMESTAMP),
     (pa.types.is_binary, Form.BINARY),
     (lambda w: pa.types.is_fixed_size_binary(w) and w.byte_width <= _LARGEST_FIXED, Form.BINARY),
+    (lambda wanted: bool(wanted == pa.uuid()), Form.UUID),
 )

@@ -115,9 +115,7 @@ def test_a_column_of_a_type_that_is_not_read_is_refused_by_name(
         table.ask("SELECT id FROM {t}")
 
 
-@pytest.mark.parametrize(
-    "kind", [pa.uuid(), pa.timestamp("ns"), pa.list_(pa.timestamp("ns", tz="UTC"))], ids=str
-)
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.list_(pa.timestamp("ns", tz="UTC"))], ids=str)
 def test_records_fill_no_column_that_only_tables_have(kind: pa.DataType) -> None:
     """A decoder that took nanoseconds for microseconds would be wrong by a thousand."""
     with pytest.raises(UnsupportedFormatError, match=r"'v'.*read=cold"):

@@ -56,6 +56,7 @@ COLUMNS: dict[str, Column] = {
     "timestamp": Column(pa.timestamp("us"), "timestamp_ntz", dt.datetime.isoformat),
     "timestamptz": Column(pa.timestamp("us", tz="UTC"), "timestamp", dt.datetime.isoformat, local),
     "string": Column(pa.string(), "string"),
+    "uuid": Column(pa.uuid(), "string", str, str),
     "binary": Column(pa.binary(), "binary", in_base64, bytearray),
     "fixed": Column(pa.binary(16), "binary", in_base64, bytearray),
     "struct": Column(pa.struct([("a", pa.int32())]), "struct<a:int>", same, lambda value: (value["a"],)),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from decimal import Decimal
 
 from tests.formats.columns import Cell
 
 WHOLE = "number without fraction and exponent"
+UUID = uuid.UUID("01234567-89ab-cdef-0123-456789abcdef")
 MS = 1_700_000_000_123
 AT = dt.datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=dt.UTC)
 
@@ -27,6 +29,7 @@ JSON_CELLS = [
     Cell("string of a number", "decimal", "-0.000000001", Decimal("-0.000000001")),
     Cell("string of base64", "binary", "AP8=", b"\0\xff"),
     Cell("string of base64", "fixed", "AAECAwQFBgcICQoLDA0ODw==", bytes(range(16))),
+    Cell('"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", in hexadecimal', "uuid", str(UUID).upper(), UUID),
     Cell('"YYYY-MM-DD"', "date", "0001-01-01", dt.date(1, 1, 1)),
     Cell('"HH:MM:SS[.ffffff]"', "time", "03:04:05.000006", dt.time(3, 4, 5, 6)),
     Cell(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from tests.formats.columns import Cell
 from tests.hotset.proto import message_class, registered
 
+UUID = uuid.UUID("01234567-89ab-cdef-0123-456789abcdef")
 MS = 1_700_000_000_123
 AT = dt.datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=dt.UTC)
 LOCAL = AT.replace(tzinfo=None)
@@ -44,8 +46,10 @@ PROTOBUF_CELLS = [
     Cell("float, double", "float", ("float", 1.5), 1.5),
     Cell("float, double", "double", ("double", 0.1), 0.1),
     Cell("string", "string", ("string", "é\n"), "é\n"),
+    Cell("string", "uuid", ("string", str(UUID).upper()), UUID),
     Cell("bytes", "binary", ("bytes", b"\0\xff"), b"\0\xff"),
     Cell("bytes", "fixed", ("bytes", bytes(range(16))), bytes(range(16))),
+    Cell("bytes", "uuid", ("bytes", UUID.bytes), UUID),
     Cell("enum", "string", ("E", 1), "ONE"),
     Cell("enum", "int", ("E", 1), 1),
     Cell("enum", "long", ("E", 1), 1),

@@ -19,7 +19,7 @@ from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
 from tests.formats.avro_cells import AVRO_CELLS, record_of
 from tests.formats.columns import COLUMNS, Cell
-from tests.formats.json_cells import JSON_CELLS
+from tests.formats.json_cells import JSON_CELLS, UUID
 from tests.formats.page import conversions_under, table_under
 from tests.formats.protobuf_cells import PROTOBUF_CELLS, message_of
 from tests.registry.serializers import in_avro, in_json_schema, in_protobuf
@@ -67,6 +67,8 @@ def as_it_is(_url: str, _topic: str, cells: Sequence[Cell]) -> bytes:
 TEXT = [Cell("string: UTF-8 text", "string", "é\n".encode(), "é\n")]
 BYTES = [Cell("bytes: bytes", "binary", b"\0\xff", b"\0\xff")]
 FIXED = [Cell("bytes: bytes", "fixed", bytes(range(16)), bytes(range(16)))]
+UUID_TEXT = [Cell("string: UTF-8 text", "uuid", str(UUID).upper().encode(), UUID)]
+UUID_BYTES = [Cell("bytes: bytes", "uuid", UUID.bytes, UUID)]
 
 # Per table: the format, its cells, and how a record of them is made.
 TABLES: dict[str, tuple[str, list[Cell], Encode]] = {
@@ -77,12 +79,14 @@ TABLES: dict[str, tuple[str, list[Cell], Encode]] = {
     "string": ("string", TEXT, as_it_is),
     "bytes": ("bytes", BYTES, as_it_is),
     "bytes in a fixed column": ("bytes", FIXED, as_it_is),
+    "string in a column of UUIDs": ("string", UUID_TEXT, as_it_is),
+    "bytes in a column of UUIDs": ("bytes", UUID_BYTES, as_it_is),
 }
 PAGE: dict[str, list[Cell]] = {
     "JSON": JSON_CELLS,
     "Avro": AVRO_CELLS,
     "Protobuf": PROTOBUF_CELLS,
-    "Text and bytes": [*TEXT, *BYTES, *FIXED],
+    "Text and bytes": [*TEXT, *BYTES, *FIXED, *UUID_TEXT, *UUID_BYTES],
 }
 
 
@@ -127,6 +131,8 @@ def test_the_page_has_the_columns_that_are_tried_here() -> None:
         return text.partition("<")[0].partition("(")[0]
 
     def arrow(kind: pa.DataType) -> str:
+        if isinstance(kind, pa.BaseExtensionType):
+            return kind.extension_name
         return "fixed_size_binary" if pa.types.is_fixed_size_binary(kind) else plain(str(kind))
 
     assert told == {

@@ -12,6 +12,7 @@ import datetime as dt
 import functools
 import json
 import random
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -36,7 +37,13 @@ def _text(rng: random.Random) -> str:
     return "".join(rng.choice('abc"\\é😀\n ,}{') for _ in range(rng.randint(0, 9)))
 
 
+def _uuid(rng: random.Random) -> str:
+    text = str(uuid.UUID(bytes=rng.randbytes(16)))
+    return text.upper() if rng.random() < 0.2 else text
+
+
 _INSIDE: Final = pa.struct([pa.field("x", pa.int32(), nullable=False), ("y", pa.list_(pa.string()))])
+_NAMED: Final = pa.struct([pa.field("u", pa.uuid(), nullable=False), ("m", pa.map_(pa.string(), pa.uuid()))])
 
 # Each column type, and a JSON value that fits it.
 _VALUES: Final[list[tuple[pa.DataType, Callable[[random.Random], Any]]]] = [
@@ -61,6 +68,10 @@ _VALUES: Final[list[tuple[pa.DataType, Callable[[random.Random], Any]]]] = [
     (_INSIDE, lambda rng: {"x": rng.randrange(9), "y": None if rng.random() < 0.3 else [_text(rng)] * 2}),
     (pa.list_(_INSIDE), lambda rng: [{"x": n, "y": []} for n in range(rng.randint(0, 3))]),
     (pa.map_(pa.string(), pa.list_(pa.decimal128(6, 2))), lambda rng: {_text(rng): [1.25, None, "3"]}),
+    (pa.uuid(), _uuid),
+    (pa.uuid(), _uuid),
+    (pa.list_(pa.field("element", pa.uuid(), nullable=False)), lambda rng: [_uuid(rng)] * rng.randint(0, 2)),
+    (_NAMED, lambda rng: {"u": _uuid(rng), "m": {_text(rng): None if rng.random() < 0.3 else _uuid(rng)}}),
     (pa.map_(pa.string(), pa.int64()), lambda rng: {_text(rng): 1 for _ in range(rng.randint(0, 3))}),
 ]
 
@@ -97,6 +108,22 @@ def make_round(rng: random.Random) -> Round:
     )
 
 
+# The first is one, in an unusual mixture of letters.
+_UUIDS: Final = (
+    "01234567-89AB-cDeF-0123-456789abcdef",
+    "01234567-89ab-cdef-0123-456789abcdeg",
+    "0123456789abcdef0123456789abcdef",
+    "\\u00301234567-89ab-cdef-0123-456789abcdef",
+    "{01234567-89ab-cdef-0123-456789abcdef}",
+    "urn:uuid:01234567-89ab-cdef-0123-456789abcdef",
+    "01234567-89ab-cdef-0123-456789abcde",
+    "01234567-89ab-cdef-0123-456789abcdef0",
+    "0123456-789ab-cdef-0123-456789abcdef",
+    "01234567_89ab_cdef_0123_456789abcdef",
+    " 01234567-89ab-cdef-0123-456789abcdef",
+    "01234567-89ab-cdef-0123-456789abcdef\\n",
+    "\u06601234567-89ab-cdef-0123-456789abcdef",
+)
 # Values in a record's text that are wrong, unusual, or wrong in some columns only.
 _WILD: Final = (
     *(
@@ -199,6 +226,9 @@ _WILD: Final = (
         '"Q UI="',
         '"QUI=QUI="',
     ),
+    *(f'"{each}"' for each in _UUIDS),
+    *(f'["{each}"]' for each in _UUIDS[:3]),
+    *(f'{{"u":"{each}","m":{{"k":"{each}"}}}}' for each in _UUIDS[:3]),
 )
 
 
@@ -228,8 +258,14 @@ def _meaning(schema: pa.Schema, payload: bytes) -> Verdict:
 def _python_agrees(schema: pa.Schema, payload: bytes, row: Sequence[Any]) -> bool:
     """Whether the reference itself says of simple values what Python does."""
     record = json.loads(payload, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+    told = {field: (record.get(field.name), value) for field, value in zip(schema, row, strict=True)}
     return all(
-        record.get(field.name) == value
-        for field, value in zip(schema, row, strict=True)
-        if field.type in (pa.int32(), pa.int64(), pa.bool_(), pa.string())
+        read == value if field.type != pa.uuid() else _is_spelt(read, value)
+        for field, (read, value) in told.items()
+        if field.type in (pa.int32(), pa.int64(), pa.bool_(), pa.string(), pa.uuid())
     )
+
+
+def _is_spelt(text: str | None, found: bytes | None) -> bool:
+    """Whether a text is what Python writes for a UUID, but for the case of its letters."""
+    return text == found if text is None or found is None else text.lower() == str(uuid.UUID(bytes=found))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import random
 import struct
+import uuid
 from typing import Any, Final
 
 import pyarrow as pa
@@ -151,6 +152,8 @@ def _scalar(rng: random.Random, field: FieldDescriptor) -> pa.DataType:
     if kind in ("float", "double"):
         return rng.choice([pa.float64(), pa.float32()] if kind == "double" else [pa.float32()])
     fixed = {"bool": pa.bool_(), "string": pa.string(), "bytes": pa.binary()}
+    if _is_uuid(field) and rng.random() < 0.5:
+        return pa.uuid()
     if kind in fixed:
         return fixed[kind]
     if kind == "enum":
@@ -158,10 +161,17 @@ def _scalar(rng: random.Random, field: FieldDescriptor) -> pa.DataType:
     return rng.choice([*_NUMBERS, _INSTANT] if kind in _LONGS else _NUMBERS)
 
 
+def _is_uuid(field: FieldDescriptor) -> bool:
+    """Whether messages mostly have UUIDs there, as text or as bytes."""
+    is_chosen = sum(map(ord, field.full_name)) % 3 == 0
+    return is_chosen and _NAMES[field.type] in ("string", "bytes")
+
+
 def fill(rng: random.Random, message: Any, depth: int = 0) -> None:
     """Set some fields of a message, and all that it requires."""
     for field in message.DESCRIPTOR.fields:
-        if not field.is_required and rng.random() < (0.4 if depth < 3 else 0.9):
+        is_left_out = rng.random() < (0.1 if _is_uuid(field) else 1)
+        if not field.is_required and is_left_out and rng.random() < (0.4 if depth < 3 else 0.9):
             continue
         held, name = field.message_type, field.name
         if held is not None and held.GetOptions().map_entry:
@@ -191,6 +201,9 @@ def _value(rng: random.Random, field: FieldDescriptor) -> Any:
     kind = _NAMES[field.type]
     if kind == "bool":
         return rng.random() < 0.5
+    if _is_uuid(field) and rng.random() < 0.97:
+        found = uuid.UUID(int=rng.randrange(3)) if rng.random() < 0.1 else uuid.UUID(bytes=rng.randbytes(16))
+        return found.bytes if kind == "bytes" else rng.choice([str(found), str(found), str(found).upper()])
     if kind == "string":
         return "".join(rng.choice("abc é😀\0") for _ in range(rng.randint(0, 12)))
     if kind == "bytes":

@@ -36,6 +36,7 @@ COLUMNS: dict[str, pa.DataType] = {
     "string": pa.string(),
     "binary": pa.binary(),
     "fixed": pa.binary(16),
+    "uuid": pa.uuid(),
     "struct": pa.struct([("a", pa.int32())]),
     "list": pa.list_(pa.int32()),
     "map": pa.map_(pa.string(), pa.int32()),
@@ -90,6 +91,7 @@ def utc(*parts: int) -> dt.datetime:
     return dt.datetime(*parts, tzinfo=UTC)  # type: ignore[misc,arg-type]
 
 
+NO_UUID = "holds text that is no UUID"
 RANGE, ROUNDED, SIZE, UTF8 = "outside its range", "have to be rounded", "and holds 3 bytes", "not UTF-8"
 MILLIS, MICROS = 1_700_000_000_123, 1_700_000_000_123_456
 LARGE = 2**53 + 1
@@ -129,6 +131,9 @@ CELLS: list[tuple[str, str, bytes, Any]] = [
     ("bytes", "string", counted(b"\xff"), UTF8),
     ("bytes", "fixed", counted(UUID.bytes), UUID.bytes),
     ("bytes", "fixed", counted(b"abc"), SIZE),
+    ("bytes", "uuid", counted(UUID.bytes), UUID),
+    ("bytes", "uuid", counted(b"abc"), SIZE),
+    ("bytes", "uuid", counted(str(UUID).encode()), "and holds 36 bytes"),
     ("string", "string", counted("é€😀\0".encode()), "é€😀\0"),
     ("string", "string", counted(b""), ""),
     ("string", "string", counted(b"\xed\xa0\x80"), UTF8),
@@ -136,6 +141,14 @@ CELLS: list[tuple[str, str, bytes, Any]] = [
     ("string", "string", counted(b"\xf4\x90\x80\x80"), UTF8),
     ("string", "string", counted(b"seven..\xe2\x82"), UTF8),
     ("string", "binary", counted(b"\xff"), b"\xff"),
+    ("string", "uuid", counted(str(UUID).encode()), UUID),
+    ("string", "uuid", counted(UUID.bytes), NO_UUID),
+    ("string", "uuid", counted(str(UUID).encode() + b"\n"), NO_UUID),
+    ("string", "uuid", counted(str(UUID).encode()[:-1] + b"\xff"), NO_UUID),
+    ("string", "uuid", counted(str(UUID).replace("0", "g").encode()), NO_UUID),
+    ("string", "uuid", counted(str(UUID).replace("-", "_").encode()), NO_UUID),
+    ("string", "uuid", counted(b""), NO_UUID),
+    ("fixed", "uuid", UUID.bytes, UUID),
     ("fixed", "fixed", UUID.bytes, UUID.bytes),
     ("fixed", "binary", UUID.bytes, UUID.bytes),
     ("enum", "string", number(1), "GREEN"),
@@ -180,8 +193,11 @@ CELLS: list[tuple[str, str, bytes, Any]] = [
     ("local-timestamp-nanos", "long", number(999), 999),
     ("uuid (string)", "string", counted(str(UUID).upper().encode()), str(UUID).upper()),
     ("uuid (string)", "fixed", counted(str(UUID).upper().encode()), UUID.bytes),
-    ("uuid (string)", "fixed", counted(UUID.hex.encode()), "holds text that is no UUID"),
-    ("uuid (string)", "fixed", counted(b"{%b}" % UUID.hex.encode()), "holds text that is no UUID"),
+    ("uuid (string)", "fixed", counted(UUID.hex.encode()), NO_UUID),
+    ("uuid (string)", "fixed", counted(b"{%b}" % UUID.hex.encode()), NO_UUID),
+    ("uuid (string)", "uuid", counted(str(UUID).upper().encode()), UUID),
+    ("uuid (string)", "uuid", counted(UUID.hex.encode()), NO_UUID),
+    ("uuid (fixed)", "uuid", UUID.bytes, UUID),
     ("uuid (fixed)", "string", UUID.bytes, str(UUID)),
     ("uuid (fixed)", "fixed", UUID.bytes, UUID.bytes),
     ("uuid (fixed)", "binary", UUID.bytes, UUID.bytes),

@@ -26,7 +26,8 @@ from hotset.decode.avro.program import (
     reason_of,
 )
 from hotset.decode.builders import Kind
-from hotset.decode.decoded import Decoded, Fault, batch_of
+from hotset.decode.byte_text import parse_uuid
+from hotset.decode.decoded import Decoded, Fault, array_from, batch_of
 
 _LARGEST_FLOAT: Final = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 _LONGEST_VARINT: Final = 10
@@ -59,7 +60,7 @@ def _run(program: Program, payloads: pa.BinaryArray) -> Decoded:
                 faults.append(Fault(row, reason_of(program, *exc.args)))
         for column, place in zip(columns, program.columns, strict=True):
             column.append(found.get(place))
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, program.schema, strict=True)]
+    arrays = [array_from(values, field.type) for values, field in zip(columns, program.schema, strict=True)]
     return Decoded(batch_of(arrays, program.schema, len(payloads)), tuple(faults))
 
 
@@ -235,15 +236,10 @@ class _Record:
         return self._program.constants[step.a + symbol].decode()
 
     def uuid_text(self, place: int, step: Step) -> bytes:
-        text = self._counted(place)
         try:
-            found = uuid.UUID(text.decode("ascii"))
-        except (UnicodeDecodeError, ValueError):
+            return parse_uuid(self._counted(place).decode())
+        except ValueError:
             raise _StopError(Code.UUID, place, 0) from None
-        # The library takes braces, and hyphens anywhere.
-        if str(found).encode() != text.lower():
-            raise _StopError(Code.UUID, place, 0)
-        return found.bytes
 
     def uuid_bytes(self, place: int, step: Step) -> str:
         return str(uuid.UUID(bytes=self._take(place, _INT128_BYTES)))

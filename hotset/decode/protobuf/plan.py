@@ -10,8 +10,8 @@ file reads no record.
     uint32, and the same with 64     int, long, decimal(p, s): if the number fits
     int64, sint64, sfixed64          timestamp, timestamptz: epoch milliseconds
     float, double                    float, double: a float is the nearest one
-    string                           string
-    bytes                            binary, fixed(n): if it has n bytes
+    string                           string; uuid: if it is one
+    bytes                            binary, fixed(n): if it has n bytes; uuid: if it has 16
     enum                             string: the name; int, long: the number
     message                          struct, fields by name
     repeated                         list
@@ -59,6 +59,7 @@ class Form(Enum):
     DATE = auto()
     TIME_OF_DAY = auto()
     DECIMAL = auto()
+    UUID_TEXT = auto()
 
 
 class Shape(Enum):
@@ -125,6 +126,10 @@ def _is_time(wanted: pa.DataType) -> bool:
     return bool(_types.is_time64(wanted)) and wanted.unit == "us"
 
 
+def _is_uuid(wanted: pa.DataType) -> bool:
+    return bool(wanted == pa.uuid())
+
+
 def _is_message_free(wanted: pa.DataType) -> bool:
     return not _types.is_nested(wanted)
 
@@ -136,8 +141,10 @@ _SCALARS: Final[tuple[tuple[tuple[int, ...], _Fits, Form], ...]] = (
     (_LONGS, _is_timestamp, Form.MILLISECONDS),
     ((_F.TYPE_FLOAT, _F.TYPE_DOUBLE), _is_floating, Form.FLOATING),
     ((_F.TYPE_STRING,), _types.is_string, Form.STRING),
+    ((_F.TYPE_STRING,), _is_uuid, Form.UUID_TEXT),
     ((_F.TYPE_BYTES,), _types.is_binary, Form.BINARY),
     ((_F.TYPE_BYTES,), _types.is_fixed_size_binary, Form.FIXED),
+    ((_F.TYPE_BYTES,), _is_uuid, Form.FIXED),
     ((_F.TYPE_ENUM,), _types.is_string, Form.NAME),
     ((_F.TYPE_ENUM,), _types.is_signed_integer, Form.INTEGER),
 )

@@ -258,4 +258,6 @@ def _kept_as(wanted: pa.DataType) -> tuple[Kind, int]:
         return Kind.STRUCT, 0
     if types.is_primitive(wanted) or types.is_fixed_size_binary(wanted) or types.is_decimal128(wanted):
         return Kind.FIXED, wanted.bit_width // 8
+    if wanted == pa.uuid():
+        return Kind.FIXED, wanted.byte_width
     raise NotCompiledError

@@ -19,7 +19,8 @@ from google.protobuf.message import DecodeError as ProtobufDecodeError
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from hotset.decode.decoded import Decoded, Fault, batch_of
+from hotset.decode.byte_text import parse_uuid
+from hotset.decode.decoded import Decoded, Fault, array_from, batch_of
 from hotset.decode.protobuf.plan import Form, Part, Shape, Value
 
 Convert = Callable[[Any], Any]
@@ -66,7 +67,7 @@ def reference_decoder(message: Descriptor, parts: tuple[Part, ...], schema: pa.S
                     faults.append(Fault(row, str(exc)))
             for column, each in zip(columns, found, strict=True):
                 column.append(each)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        arrays = [array_from(column, field.type) for column, field in zip(columns, schema, strict=True)]
         return Decoded(batch_of(arrays, schema, len(payloads)), tuple(faults))
 
     return decode
@@ -105,17 +106,19 @@ def _unchecked_reader(part: Part) -> Convert:
     if part.shape is Shape.LIST:
         return lambda message: [convert(each) for each in getattr(message, name)]
     if part.key is not None:
-        return _map_reader(name, _explaining(part.path, part.key), convert)
+        return _map_reader(name, part.path, _explaining(part.path, part.key), convert)
     if not source.has_presence or source.has_default_value:
         return lambda message: convert(getattr(message, name))
     return lambda message: convert(getattr(message, name)) if message.HasField(name) else None
 
 
-def _map_reader(name: str, key: Convert, value: Convert) -> Convert:
+def _map_reader(name: str, path: str, key: Convert, value: Convert) -> Convert:
     # Entries have no order of their own, so that of their keys makes equal maps equal.
     def read(message: Any) -> Any:
         entries = getattr(message, name)
         keys = {each: key(each) for each in entries}
+        if len(set(keys.values())) < len(keys):  # different texts may be one UUID
+            raise _MisfitError(f"column {path!r} holds a key twice")
         return [(keys[each], value(entries[each])) for each in sorted(keys)]
 
     return read
@@ -214,6 +217,13 @@ def _string(found: str | bytes, wanted: pa.DataType) -> str:
     return found
 
 
+def _uuid(found: str | bytes, wanted: pa.DataType) -> bytes:
+    try:
+        return parse_uuid(_string(found, wanted))
+    except ValueError:
+        raise _MisfitError(f"wants {wanted}, and holds text that is no UUID") from None
+
+
 def _fixed(found: bytes, wanted: pa.DataType) -> bytes:
     if len(found) != wanted.byte_width:
         raise _MisfitError(f"wants {wanted}, and holds {len(found)} bytes")
@@ -272,4 +282,5 @@ _CONVERTERS: Final[Mapping[Form, Callable[[Any, pa.DataType], Any]]] = {
     Form.DATE: _date,
     Form.TIME_OF_DAY: _time_of_day,
     Form.DECIMAL: _decimal,
+    Form.UUID_TEXT: _uuid,
 }

@@ -22,6 +22,7 @@ enum json_form {
     FORM_TIME,
     FORM_TIMESTAMP, /* a: whether text has an offset from UTC */
     FORM_BINARY,
+    FORM_UUID,
     FORM_COUNT,
 };
 

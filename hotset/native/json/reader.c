@@ -11,6 +11,7 @@
 
 #include "../arrow/keys.h"
 #include "../arrow/utf8.h"
+#include "../arrow/uuids.h"
 #include "cursor.h"
 #include "numbers.h"
 #include "text.h"
@@ -228,6 +229,14 @@ static int read_binary(json_run *run, arrow_builder *builder) {
     return size >= 0;
 }
 
+static int read_uuid(json_run *run, arrow_builder *builder) {
+    const uint8_t *text;
+    int64_t size;
+    uint8_t found[ARROW_UUID_BYTES];
+    return read_plain(run, &text, &size) && arrow_parse_uuid(text, size, found) &&
+           put(run, builder, found, sizeof(found));
+}
+
 /* The child of a key with escapes; such keys are rare, and most are short. */
 static int read_strange_key(json_run *run, const json_node *node, const uint8_t *end, int32_t *child) {
     uint8_t key[LONGEST_KEY];
@@ -423,6 +432,8 @@ static int read_value(json_run *run, int32_t place) {
         return read_time(run, builder);
     case FORM_TIMESTAMP:
         return read_timestamp(run, node, builder);
+    case FORM_UUID:
+        return read_uuid(run, builder);
     default:
         return read_binary(run, builder);
     }

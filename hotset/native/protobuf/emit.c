@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../arrow/keys.h"
 #include "../arrow/powers.h"
+#include "../arrow/uuids.h"
 
 typedef __int128 wide;
 
@@ -142,6 +144,12 @@ static int emit_name(machine *on, const field_plan *field, int64_t number)
     return add_bytes(on->builders + field->builder, on->blob + name->at, (size_t)name->size);
 }
 
+static int emit_uuid(arrow_builder *to, const slot *text)
+{
+    uint8_t found[ARROW_UUID_BYTES];
+    return arrow_parse_uuid(text->bytes, (int64_t)text->size, found) ? add_fixed(to, found) : REFUSED;
+}
+
 static int emit_timestamp(arrow_builder *to, const slot *parts)
 {
     const int64_t seconds = parts[0].number, nanos = parts[1].number;
@@ -261,6 +269,8 @@ int emit_value(machine *on, const field_plan *field, const slot *value, int dept
         return value->size == (size_t)to->shape->width ? add_fixed(to, value->bytes) : REFUSED;
     case FORM_NAME:
         return emit_name(on, field, value->number);
+    case FORM_UUID_TEXT:
+        return emit_uuid(to, value);
     default:
         return emit_message(on, field, value, depth);
     }
@@ -293,6 +303,8 @@ static int emit_entries(machine *on, const field_plan *field, size_t base, size_
 {
     const message_plan *message = on->messages + field->message;
     const field_plan *parts = on->fields + message->first_field;
+    const arrow_builder *keys = on->builders + parts->builder;
+    const int64_t first_key = keys->length;
     size_t before = end;
     for (size_t at = base; at < end; at++) {
         if (on->entries[at].field != field) {
@@ -310,6 +322,11 @@ static int emit_entries(machine *on, const field_plan *field, size_t base, size_
         if (done != DONE) {
             return done;
         }
+    }
+    /* Different texts may be one UUID. */
+    const int twins = parts->form == FORM_UUID_TEXT ? arrow_has_twins(keys, first_key) : 0;
+    if (twins != 0) {
+        return twins == NO_MEMORY ? NO_MEMORY : REFUSED;
     }
     return arrow_append_list(on->builders, on->builders + field->list);
 }

@@ -56,6 +56,7 @@ enum {
     FORM_DATE,
     FORM_TIME_OF_DAY,
     FORM_DECIMAL,
+    FORM_UUID_TEXT,
 };
 
 typedef struct {
