@@ -14,8 +14,6 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hotset.errors import UnsupportedFormatError
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -40,29 +38,6 @@ class Decoded:
 
     rows: pa.RecordBatch
     faults: tuple[Fault, ...] = ()
-
-
-def require_decodable(schema: pa.Schema) -> None:
-    """Raise unless records of some format can fill columns of these types.
-
-    Raises:
-        UnsupportedFormatError: No decoder makes values of a column's type.
-    """
-    for field in schema:
-        kind = _not_decodable(field.type)
-        if kind is not None:
-            raise UnsupportedFormatError(
-                f"column {field.name!r} has type {kind} in the table, which no format of records has yet; "
-                "leave it out, or read the table without its topic (read=cold)",
-                column=field.name,
-            )
-
-
-def _not_decodable(kind: pa.DataType) -> pa.DataType | None:
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return kind
-    inner = (_not_decodable(kind.field(i).type) for i in range(kind.num_fields))
-    return next((each for each in inner if each is not None), None)
 
 
 def select_rows(decoded: Decoded, kept: pa.BooleanArray) -> Decoded:

@@ -11,7 +11,8 @@ to it what they do not take.
     string              a string
     date                "YYYY-MM-DD"
     time                "HH:MM:SS[.ffffff]"
-    timestamp           "YYYY-MM-DDTHH:MM:SS[.ffffff]", or integer epoch milliseconds
+    timestamp           "YYYY-MM-DDTHH:MM:SS[.ffffff]", or integer epoch milliseconds; in a column
+                        of nanoseconds with up to nine digits of fraction, from 1677 to 2262
     timestamptz         the same with an offset or Z, or integer epoch milliseconds
     binary, fixed       a base64 string
     uuid                a string of the form "8-4-4-4-12", of hexadecimal digits

@@ -34,9 +34,10 @@ def named(kind: str, **more: Any) -> Schema:
 
 
 def instants(column: str, number: int) -> list[tuple[str, int, Any]]:
-    times = {"timestamp": [("timestamp", number, LOCAL)], "timestamptz": [("timestamptz", number, AT)]}
-    wanted = ["timestamp", "timestamptz"] if column == "timestamptz" else ["timestamp"]
-    return [*(cell for each in wanted for cell in times[each]), ("long", number, number)]
+    times = [("timestamp", number, LOCAL), ("timestamp_ns", number, LOCAL), ("long", number, number)]
+    if column == "timestamptz":
+        times += [("timestamptz", number, AT), ("timestamptz_ns", number, AT)]
+    return times
 
 
 # Per type its schema, and per column what is written and what it becomes.

@@ -55,6 +55,8 @@ COLUMNS: dict[str, Column] = {
     "time": Column(pa.time64("us"), None, dt.time.isoformat),
     "timestamp": Column(pa.timestamp("us"), "timestamp_ntz", dt.datetime.isoformat),
     "timestamptz": Column(pa.timestamp("us", tz="UTC"), "timestamp", dt.datetime.isoformat, local),
+    "timestamp_ns": Column(pa.timestamp("ns"), None, dt.datetime.isoformat),
+    "timestamptz_ns": Column(pa.timestamp("ns", tz="UTC"), None, dt.datetime.isoformat),
     "string": Column(pa.string(), "string"),
     "uuid": Column(pa.uuid(), "string", str, str),
     "binary": Column(pa.binary(), "binary", in_base64, bytearray),

@@ -22,6 +22,8 @@ JSON_CELLS = [
     Cell(WHOLE, "double", 2**53 + 1, 2.0**53),
     Cell(WHOLE, "timestamp", MS, AT.replace(tzinfo=None)),
     Cell(WHOLE, "timestamptz", MS, AT),
+    Cell(WHOLE, "timestamp_ns", MS, AT.replace(tzinfo=None)),
+    Cell(WHOLE, "timestamptz_ns", MS, AT),
     Cell("number", "float", 1.5, 1.5),
     Cell("number", "double", 0.1, 0.1),
     Cell("number", "decimal", 1.25, Decimal("1.250000000")),
@@ -39,6 +41,13 @@ JSON_CELLS = [
         dt.datetime(2026, 1, 2, 3, 4, 5, 6),  # noqa: DTZ001
     ),
     Cell("the same with an offset or Z", "timestamptz", "2023-11-14T23:13:20.123+01:00", AT),
+    Cell(
+        '"YYYY-MM-DDTHH:MM:SS[.fffffffff]"',
+        "timestamp_ns",
+        "2026-01-02T03:04:05.000006000",
+        dt.datetime(2026, 1, 2, 3, 4, 5, 6),  # noqa: DTZ001
+    ),
+    Cell("that with an offset or Z", "timestamptz_ns", "2023-11-14T23:13:20.123000000+01:00", AT),
     Cell("object", "struct", {"a": 1}, {"a": 1}),
     Cell("object", "map", {"k": 1}, [("k", 1)]),
     Cell("array", "list", [1, None], [1, None]),

@@ -40,6 +40,8 @@ PROTOBUF_CELLS = [
     Cell(LARGE, "decimal", ("sfixed64", -(2**63)), decimal(-(2**63))),
     Cell(LARGE, "timestamp", ("int64", MS), LOCAL),
     Cell(LARGE, "timestamptz", ("int64", MS), AT),
+    Cell(LARGE, "timestamp_ns", ("sint64", MS), LOCAL),
+    Cell(LARGE, "timestamptz_ns", ("sfixed64", MS), AT),
     Cell(LARGEST, "int", ("uint64", 5), 5),
     Cell(LARGEST, "long", ("fixed64", 2**63 - 1), 2**63 - 1),
     Cell(LARGEST, "decimal", ("uint64", 2**64 - 1), decimal(2**64 - 1)),
@@ -58,6 +60,8 @@ PROTOBUF_CELLS = [
     Cell("map", "map", ("map<string, int32>", {"k": 1}), [("k", 1)]),
     Cell("google.protobuf.Timestamp", "timestamp", INSTANT, LOCAL),
     Cell("google.protobuf.Timestamp", "timestamptz", INSTANT, AT),
+    Cell("google.protobuf.Timestamp", "timestamp_ns", INSTANT, LOCAL),
+    Cell("google.protobuf.Timestamp", "timestamptz_ns", INSTANT, AT),
     Cell(
         "google.protobuf.Int32Value and other wrappers",
         "int",

@@ -131,6 +131,9 @@ _WHOLE: list[tuple[str, str | None, pa.DataType, Callable[[int], Any], int]] = [
     ("long", "timestamp-micros", pa.int64(), _long, 64),
     ("long", "timestamp-nanos", pa.timestamp("us"), _scaled(1, 1000), 64),
     ("long", "timestamp-nanos", pa.timestamp("ns"), _scaled(1, 1), 64),
+    ("long", "timestamp-micros", pa.timestamp("ns", tz="UTC"), _scaled(1000, 1), 56),
+    ("long", "local-timestamp-nanos", pa.timestamp("ns"), _scaled(1, 1), 64),
+    ("long", "local-timestamp-millis", pa.timestamp("ns"), _scaled(1_000_000, 1), 46),
     ("long", "local-timestamp-millis", pa.timestamp("us"), _scaled(1000, 1), 55),
     ("long", "local-timestamp-micros", pa.timestamp("us"), _scaled(1, 1), 64),
 ]

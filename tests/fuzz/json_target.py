@@ -33,6 +33,12 @@ def _time(rng: random.Random) -> dt.datetime:
     return _EPOCH + dt.timedelta(microseconds=rng.randrange(2**51))
 
 
+def _fine(rng: random.Random) -> str:
+    """A time whose fraction has up to nine digits, none or any of which may be there."""
+    digits = f".{rng.randrange(10**9):09d}"[: rng.choice([0, 2, 7, 8, 10])]
+    return _time(rng).replace(microsecond=0).isoformat() + digits
+
+
 def _text(rng: random.Random) -> str:
     return "".join(rng.choice('abc"\\é😀\n ,}{') for _ in range(rng.randint(0, 9)))
 
@@ -56,6 +62,10 @@ _VALUES: Final[list[tuple[pa.DataType, Callable[[random.Random], Any]]]] = [
     (pa.time64("us"), lambda rng: str(_time(rng).time())),
     (pa.timestamp("us"), lambda rng: _time(rng).isoformat()),
     (pa.timestamp("us", tz="UTC"), lambda rng: _time(rng).isoformat() + "Z"),
+    (pa.timestamp("ns"), _fine),
+    (pa.timestamp("ns"), lambda rng: rng.choice([rng.randrange(-(2**43), 2**43), _fine(rng)])),
+    (pa.timestamp("ns", tz="UTC"), lambda rng: _fine(rng) + rng.choice(["Z", "+01:00", "-0230", "+23"])),
+    (pa.list_(pa.timestamp("ns", tz="UTC")), lambda rng: [rng.randrange(-(2**43), 2**43), _fine(rng) + "Z"]),
     (pa.decimal128(20, 4), lambda rng: f"{rng.randrange(-(10**19), 10**19) / 10**4:.4f}"),
     (pa.binary(), lambda rng: base64.b64encode(rng.randbytes(rng.randint(0, 6))).decode()),
     (pa.decimal128(38, 10), lambda rng: rng.choice([1, 10.25, 1e15, "0.0000000001", 123456.7890123])),
@@ -123,6 +133,18 @@ _UUIDS: Final = (
     " 01234567-89ab-cdef-0123-456789abcdef",
     "01234567-89ab-cdef-0123-456789abcdef\\n",
     "\u06601234567-89ab-cdef-0123-456789abcdef",
+)
+# At the ends of what nanoseconds can tell, and of more digits than some columns have.
+_TIMES: Final = (
+    "2262-04-11T23:47:16.854775807",
+    "2262-04-11T23:47:16.854775808",
+    "2262-04-11T23:48:16",
+    "1677-09-21T00:12:44",
+    "1677-09-21T00:12:43.145224192",
+    "1677-09-21T00:13:43.999999999",
+    "1969-12-31T23:59:59.999999999",
+    "2026-01-02T03:04:05.1234567",
+    "2026-01-02T03:04:05.1234567890",
 )
 # Values in a record's text that are wrong, unusual, or wrong in some columns only.
 _WILD: Final = (
@@ -226,6 +248,8 @@ _WILD: Final = (
         '"Q UI="',
         '"QUI=QUI="',
     ),
+    *("9223372036854", "9223372036855", "-9223372036854", "-9223372036855"),
+    *(f'"{each}{zone}"' for each in _TIMES for zone in ("", "Z", "+00:01", "-01:00")),
     *(f'"{each}"' for each in _UUIDS),
     *(f'["{each}"]' for each in _UUIDS[:3]),
     *(f'{{"u":"{each}","m":{{"k":"{each}"}}}}' for each in _UUIDS[:3]),

@@ -153,18 +153,6 @@ def test_a_logical_type_that_is_none_is_ignored(
         assert cell(runner, avro, plain, data) == value
 
 
-@pytest.mark.parametrize("runner", PATHS)
-def test_nanoseconds_fill_columns_of_nanoseconds(runner: Runner) -> None:
-    wanted = pa.timestamp("ns", tz="UTC")
-
-    found = [
-        decode(runner, record_of(("c", AVRO[avro])), pa.schema([("c", wanted)]), [number(value)])
-        for avro, value in [("timestamp-nanos", 1), ("timestamp-millis", 1)]
-    ]
-
-    assert [each.rows.column("c").cast(pa.int64()).to_pylist() for each in found] == [[1], [1_000_000]]
-
-
 @pytest.mark.parametrize(
     "wanted", [pa.int8(), pa.large_string(), pa.time32("ms"), pa.timestamp("s"), pa.uint64()]
 )

@@ -61,8 +61,10 @@ _COLUMNS: Final[Mapping[str, Callable[[pa.DataType], bool]]] = {
     "decimal": pa.types.is_decimal128,
     "date": pa.types.is_date32,
     "time": lambda wanted: wanted == pa.time64("us"),
-    "timestamp": lambda wanted: wanted in (pa.timestamp("us"), pa.timestamp("ns")),
-    "timestamptz": lambda wanted: wanted in (pa.timestamp("us", tz="UTC"), pa.timestamp("ns", tz="UTC")),
+    "timestamp": lambda wanted: wanted == pa.timestamp("us"),
+    "timestamptz": lambda wanted: wanted == pa.timestamp("us", tz="UTC"),
+    "timestamp_ns": lambda wanted: wanted == pa.timestamp("ns"),
+    "timestamptz_ns": lambda wanted: wanted == pa.timestamp("ns", tz="UTC"),
     "string": pa.types.is_string,
     "binary": pa.types.is_binary,
     "fixed": pa.types.is_fixed_size_binary,
@@ -147,8 +149,18 @@ _AS_IT_IS: Final = ("as it is", _number)
 _IF_IN_RANGE: Final = ("if in range", _number)
 _NEAREST: Final = ("the nearest", _rounded)
 _IF_EXACT: Final = ("if exact", _decimal)
-_LOCAL: Final = {"timestamp": ("if exact", _instant), "long": ("the bare number", _number)}
-_UTC: Final = {**_LOCAL, "timestamp": ("if exact, in UTC", _instant), "timestamptz": ("if exact", _instant)}
+_LOCAL: Final = {
+    "timestamp": ("if exact", _instant),
+    "timestamp_ns": ("if in range", _instant),
+    "long": ("the bare number", _number),
+}
+_UTC: Final = {
+    "timestamp": ("if exact, in UTC", _instant),
+    "timestamptz": ("if exact", _instant),
+    "timestamp_ns": ("if in range, in UTC", _instant),
+    "timestamptz_ns": ("if in range", _instant),
+    "long": ("the bare number", _number),
+}
 
 CONVERSIONS: Final[Mapping[str, Mapping[str, tuple[str, Conversion]]]] = {
     "boolean": {"boolean": ("as it is", _plain(Op.BOOLEAN))},

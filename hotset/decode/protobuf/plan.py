@@ -8,7 +8,7 @@ file reads no record.
     bool                             boolean
     int32, sint32, sfixed32, fixed32,
     uint32, and the same with 64     int, long, decimal(p, s): if the number fits
-    int64, sint64, sfixed64          timestamp, timestamptz: epoch milliseconds
+    int64, sint64, sfixed64          timestamps of either unit: epoch milliseconds
     float, double                    float, double: a float is the nearest one
     string                           string; uuid: if it is one
     bytes                            binary, fixed(n): if it has n bytes; uuid: if it has 16
@@ -16,7 +16,8 @@ file reads no record.
     message                          struct, fields by name
     repeated                         list
     map                              map
-    google.protobuf.Timestamp        timestamp, timestamptz: if whole microseconds
+    google.protobuf.Timestamp        timestamp, timestamptz: if whole microseconds;
+                                     timestamp_ns, timestamptz_ns: if in range
     google.protobuf.*Value (wrapper) what its value becomes, or null
     google.type.Date                 date
     google.type.TimeOfDay            time: if whole microseconds
@@ -39,6 +40,9 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from hotset.errors import SchemaMismatchError
 
 _types: Final = pa.types
+
+# Of columns of timestamps, and how many of them are a second.
+UNITS: Final = {"us": 1_000_000, "ns": 1_000_000_000}
 
 
 class Form(Enum):
@@ -115,7 +119,7 @@ _INTEGERS: Final = (
 
 
 def _is_timestamp(wanted: pa.DataType) -> bool:
-    return bool(_types.is_timestamp(wanted)) and wanted.unit == "us"
+    return bool(_types.is_timestamp(wanted)) and wanted.unit in UNITS
 
 
 def _is_floating(wanted: pa.DataType) -> bool:

@@ -21,7 +21,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from hotset.decode.byte_text import parse_uuid
 from hotset.decode.decoded import Decoded, Fault, array_from, batch_of
-from hotset.decode.protobuf.plan import Form, Part, Shape, Value
+from hotset.decode.protobuf.plan import UNITS, Form, Part, Shape, Value
 
 Convert = Callable[[Any], Any]
 DecodePayloads = Callable[[pa.BinaryArray, int], Decoded]
@@ -196,9 +196,13 @@ def _scaled(unscaled: int, scale: int, wanted: pa.DataType) -> Decimal:
 
 
 def _milliseconds(found: int, wanted: pa.DataType) -> int:
-    if not -(1 << 63) <= found * 1000 < 1 << 63:
+    return _within(found * (UNITS[wanted.unit] // 1000), wanted)
+
+
+def _within(units: int, wanted: pa.DataType) -> int:
+    if not -(1 << 63) <= units < 1 << 63:
         raise _outside(wanted)
-    return found * 1000
+    return units
 
 
 def _floating(found: float, wanted: pa.DataType) -> float:
@@ -233,9 +237,11 @@ def _fixed(found: bytes, wanted: pa.DataType) -> bytes:
 def _timestamp(found: Any, wanted: pa.DataType) -> int:
     if not (_FIRST_SECOND <= found.seconds <= _LAST_SECOND and 0 <= found.nanos < _NANOS):
         raise _outside(wanted)
-    if found.nanos % 1000:
+    units = UNITS[wanted.unit]
+    fraction, lost = divmod(int(found.nanos), _NANOS // units)
+    if lost:
         raise _rounded(wanted)
-    return int(found.seconds) * 1_000_000 + int(found.nanos) // 1000
+    return _within(int(found.seconds) * units + fraction, wanted)
 
 
 def _date(found: Any, wanted: pa.DataType) -> int:

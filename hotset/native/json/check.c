@@ -46,8 +46,9 @@ static int fits(const json_program *program, const json_node *node, const arrow_
     case FORM_DATE:
         return arrow_has_width(shape, 4, 4);
     case FORM_TIME:
-    case FORM_TIMESTAMP:
         return arrow_has_width(shape, 8, 8);
+    case FORM_TIMESTAMP:
+        return arrow_has_width(shape, 8, 8) && (node->b == 6 || node->b == 9);
     case FORM_BINARY:
         return shape->kind == ARROW_BYTES || (shape->kind == ARROW_FIXED && shape->width <= JSON_LARGEST_FIXED);
     case FORM_UUID:

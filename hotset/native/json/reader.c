@@ -194,13 +194,14 @@ static int read_time(json_run *run, arrow_builder *builder) {
 
 static int read_timestamp(json_run *run, const json_node *node, arrow_builder *builder) {
     const uint8_t *text;
-    int64_t size, micros;
+    int64_t size, found;
     if (run->at < run->end && *run->at == '"') {
-        return read_plain(run, &text, &size) && json_read_timestamp(text, size, node->a != 0, &micros) &&
-               put(run, builder, &micros, 8);
+        return read_plain(run, &text, &size) && json_read_timestamp(text, size, node->a != 0, node->b, &found) &&
+               put(run, builder, &found, 8);
     }
-    return json_read_whole(&run->at, run->end, &micros) && !__builtin_mul_overflow(micros, (int64_t)1000, &micros) &&
-           put(run, builder, &micros, 8);
+    int64_t per_millisecond = node->b == 6 ? 1000 : 1000000;
+    return json_read_whole(&run->at, run->end, &found) && !__builtin_mul_overflow(found, per_millisecond, &found) &&
+           put(run, builder, &found, 8);
 }
 
 static int read_fixed(json_run *run, arrow_builder *builder, const uint8_t *text, int64_t size) {
