@@ -15,6 +15,7 @@ from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.manifest import DataFile
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.transforms import IdentityTransform
 
 
 def write_files(
@@ -34,7 +35,20 @@ def write_files(
         OSError: A file could not be written.
     """
     io = load_file_io(dict(io_properties), metadata.location)
-    yield from _dataframe_to_data_files(metadata, rows, io, write_uuid=uuid.uuid4())
+    yield from _dataframe_to_data_files(metadata, _grouped(metadata, rows), io, write_uuid=uuid.uuid4())
+
+
+def _grouped(metadata: TableMetadata, rows: pa.Table) -> pa.Table:
+    """Return rows that the library can group by their partitions: it cannot by UUIDs, but by their bytes."""
+    identities = {
+        part.source_id for part in metadata.spec().fields if isinstance(part.transform, IdentityTransform)
+    }
+    names = {metadata.schema().find_column_name(each) for each in identities}
+    columns = [
+        part.with_type(part.type.storage_type) if part.name in names and part.type == pa.uuid() else part
+        for part in rows.schema
+    ]
+    return rows.cast(pa.schema(columns))
 
 
 def delete_files(metadata: TableMetadata, paths: Iterator[str], io_properties: Mapping[str, str]) -> None:

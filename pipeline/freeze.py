@@ -33,7 +33,6 @@ from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_bound
 from federation.cut import Cut
 from federation.errors import OptionError
 from federation.meter import NAMED, HotMeter
-from federation.options import value_of
 from federation.plan import answer_schema, plan_hot
 from federation.read import read_split
 from federation.secrets import resolve
@@ -41,9 +40,10 @@ from federation.splits import HotSplit
 from federation.storage import storage_for
 from federation.take import TakenCut, take_cut
 from hotset import Deadline, connect
-from hotset.decode import BadRecord, BadRecords
+from hotset.decode import BadRecord
 from hotset.errors import HotsetError
-from pipeline.errors import FencedError, FreezeOptionError
+from pipeline.errors import FencedError
+from pipeline.freezable import check_cut, check_options
 
 # In the summary of each snapshot that a freeze makes: how many records of its cut it left out.
 BAD_PROPERTY: Final = "kafkaiceberg.records-bad"
@@ -101,24 +101,15 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
 
     Raises:
         FencedError: Another commit moved the boundary; nothing of this one is in the table.
-        FreezeOptionError: The options pin a snapshot, branch, tag or cut, or keep bad records elsewhere.
+        FreezeOptionError: The options pin a snapshot, branch, tag or cut, or keep bad records elsewhere, or
+            the table is one that no freeze can write.
         CommitStateUnknownError: The catalog did not say whether the commit landed.
         CutError, HotsetError, ColdsetError: No exact cut, or a record could not be read.
     """
     began_s = time.monotonic()
-    for name in ("snapshot-id", "branch", "tag", "cut", "columns"):
-        if name in options:
-            raise FreezeOptionError(f"a freeze appends whole rows to the main branch; remove option {name!r}")
-    if value_of(options, "read") == "hot":
-        raise FreezeOptionError(
-            f"table {options['path']!r} does not exist for a freeze (read=hot); create it in the catalog, "
-            "then remove options 'read' and 'schema'"
-        )
+    check_options(options)
     taken = take_cut(options)
-    if taken.cut.topic is None:
-        raise FreezeOptionError(f"table {taken.cut.table!r} is plain (read=cold): there is nothing to freeze")
-    _require_own_boundary(taken)
-    _require_policy(taken)
+    check_cut(taken)
     # Offsets without visible records still move the boundary, or they would be read for ever.
     if taken.cut.hot_span == 0 and not taken.cut.gaps:
         return FreezeResult(taken.cut.table, None, 0, 0, taken.cut, _since_ms(began_s), LeftOut())
@@ -135,28 +126,6 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
     )
     _log.info("froze %d rows of %s into snapshot %s", result.rows, result.table, snapshot_id)
     return result
-
-
-def _require_own_boundary(taken: TakenCut) -> None:
-    found = taken.committed
-    if found is not None and found.resolver not in ("summary", "declared"):
-        raise FreezeOptionError(
-            f"table {taken.cut.table!r} is filled by another writer ({found.provenance}), and two "
-            "writers would put "
-            "records into it twice; stop that one, and declare where it ended with boundary=declared",
-            table=taken.cut.table,
-        )
-
-
-def _require_policy(taken: TakenCut) -> None:
-    policy = taken.definition.record_format.bad_records
-    if policy in (BadRecords.NULL, BadRecords.DEAD_LETTER):
-        raise FreezeOptionError(
-            f"bad records of table {taken.cut.table!r} are shown beside its rows (badRecords={policy}), and "
-            "once frozen there is no place for them, so later answers would lose them; freeze with "
-            "badRecords=fail, or with badRecords=skip to leave them out for good",
-            table=taken.cut.table,
-        )
 
 
 def stage(spark: SparkSession, taken: TakenCut) -> Staged:

@@ -8,6 +8,7 @@ only the reading and writing of files is done in this process instead of on Spar
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -210,6 +211,23 @@ def make_table(
 ) -> Table:
     catalog.create_namespace_if_not_exists(name.rpartition(".")[0])
     return catalog.create_table(name, schema=schema, properties=dict(properties or {}))
+
+
+def in_version_3(lake: Lake) -> Lake:
+    """The same lake, whose table, of which nothing is committed, is of format version 3 and has nanoseconds.
+
+    pyiceberg makes and writes no such tables, but reads them.
+    """
+    made = lake.load()
+    path = Path(made.metadata_location.removeprefix("file://"))
+    told = json.loads(path.read_text("utf-8"))
+    text = re.sub(
+        r'"(timestamp(?:tz)?)"', r'"\1_ns"', json.dumps({**told, "format-version": 3, "next-row-id": 0})
+    )
+    path.with_name("v3.metadata.json").write_text(text, encoding="utf-8")
+    lake.catalog.drop_table(lake.table)
+    lake.catalog.register_table(lake.table, path.with_name("v3.metadata.json").as_uri())
+    return lake
 
 
 def stage_rows(taken: TakenCut) -> Staged:

@@ -130,7 +130,7 @@ def _types_of(cursor: duckdb.DuckDBPyConnection, schema: pa.Schema) -> tuple[str
     """Return what the engine makes of the types of columns, as SQL."""
     found = _types.get(schema)
     if found is None:
-        cursor.register("types", schema.empty_table())
+        cursor.register("types", pa.Table.from_batches([], schema))
         relation = cursor.sql('SELECT * FROM "types"')
         found = tuple(map(str, relation.types))
         cursor.unregister("types")

@@ -14,8 +14,6 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hotset.errors import UnsupportedFormatError
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -44,29 +42,6 @@ class Decoded:
 
 class MisfitError(Exception):
     """A payload, or a value in it, does not fit; the text says why. Decoders make a fault of it."""
-
-
-def require_decodable(schema: pa.Schema) -> None:
-    """Raise unless records of some format can fill columns of these types.
-
-    Raises:
-        UnsupportedFormatError: No decoder makes values of a column's type.
-    """
-    for field in schema:
-        kind = _not_decodable(field.type)
-        if kind is not None:
-            raise UnsupportedFormatError(
-                f"column {field.name!r} has type {kind} in the table, which no format of records has yet; "
-                "leave it out, or read the table without its topic (read=cold)",
-                column=field.name,
-            )
-
-
-def _not_decodable(kind: pa.DataType) -> pa.DataType | None:
-    if kind == pa.uuid() or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
-        return kind
-    inner = (_not_decodable(kind.field(i).type) for i in range(kind.num_fields))
-    return next((each for each in inner if each is not None), None)
 
 
 def select_rows(decoded: Decoded, kept: pa.BooleanArray) -> Decoded:
@@ -128,7 +103,7 @@ def decode_one_by_one(
                 faults.append(Fault(row, str(exc)))
         for column, value in zip(columns, found, strict=True):
             column.append(value)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    arrays = [array_from(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return Decoded(batch_of(arrays, schema, len(payloads)), tuple(faults))
 
 
@@ -141,6 +116,33 @@ def batch_of(arrays: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.Rec
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
     return pa.RecordBatch.from_arrays(list(arrays), schema=schema)
+
+
+def array_from(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return an array of Python's values, in which a UUID is its 16 bytes.
+
+    Raises:
+        pyarrow.ArrowInvalid: A value is none of the type.
+    """
+    # Arrow makes no nested UUIDs of values, but casts bytes to them at any depth.
+    plain = _without_uuids(kind)
+    return pa.array(values, kind) if plain == kind else pa.array(values, plain).cast(kind)
+
+
+def _without_uuids(kind: pa.DataType) -> pa.DataType:
+    if kind == pa.uuid():
+        return kind.storage_type
+    if pa.types.is_struct(kind):
+        return pa.struct([_field_without_uuids(part) for part in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_field_without_uuids(kind.value_field))
+    if pa.types.is_map(kind):
+        return pa.map_(_field_without_uuids(kind.key_field), _field_without_uuids(kind.item_field))
+    return kind
+
+
+def _field_without_uuids(field: pa.Field) -> pa.Field:
+    return field.with_type(_without_uuids(field.type))
 
 
 def nulls_of(schema: pa.Schema, rows: int) -> pa.RecordBatch:

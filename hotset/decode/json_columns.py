@@ -8,7 +8,6 @@ documents or records.
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +16,8 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hotset.decode.byte_text import parse_bytes
+from hotset.decode.decoded import array_from
 from hotset.decode.json_tokens import has_match, refused_rows, tokens_of
 
 _NUMBER: Final = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
@@ -209,17 +210,14 @@ def _timestamp(tokens: pa.StringArray, wanted: pa.DataType) -> Column:
 def _binary(tokens: pa.StringArray, wanted: pa.DataType) -> Column:
     text, refused = _string(tokens, pa.string())
     try:
-        return Column(_decode_base64(text, wanted), refused)
+        return Column(_spelt(text, wanted), refused)
     except ValueError:
-        misfits = refused_rows(text, partial(_decode_base64, wanted=wanted), ValueError)
-        return Column(_decode_base64(without(text, misfits), wanted), either(refused, misfits))
+        misfits = refused_rows(text, partial(_spelt, wanted=wanted), ValueError)
+        return Column(_spelt(without(text, misfits), wanted), either(refused, misfits))
 
 
-def _decode_base64(text: pa.StringArray, wanted: pa.DataType) -> pa.Array:
-    decode = base64.b64decode
-    return pa.array(
-        [None if each is None else decode(each, validate=True) for each in text.to_pylist()], wanted
-    )
+def _spelt(text: pa.StringArray, wanted: pa.DataType) -> pa.Array:
+    return array_from([t if t is None else parse_bytes(t, wanted) for t in text.to_pylist()], wanted)
 
 
 _SCALARS: Final[tuple[tuple[Callable[[pa.DataType], bool], Callable[..., Column]], ...]] = (
@@ -231,7 +229,9 @@ _SCALARS: Final[tuple[tuple[Callable[[pa.DataType], bool], Callable[..., Column]
     (pa.types.is_timestamp, _timestamp),
     (pa.types.is_date32, _parsed),
     (pa.types.is_time64, _time),
-    (lambda wanted: pa.types.is_binary(wanted) or pa.types.is_fixed_size_binary(wanted), _binary),
+    (pa.types.is_binary, _binary),
+    (pa.types.is_fixed_size_binary, _binary),
+    (lambda wanted: wanted == pa.uuid(), _binary),
 )
 
 
@@ -287,7 +287,7 @@ def _filled(values: pa.Array, field: pa.Field) -> pa.Array:
     """Put empty values for nulls inside of what is null or refused, where Arrow wants no nulls at all."""
     if field.nullable or not values.null_count:
         return values
-    empty = pa.array([None], pa.struct([field])).field(0)
+    empty = array_from([None], pa.struct([field])).field(0)
     places = pc.if_else(values.is_valid(), pa.array(range(len(values)), pa.int64()), len(values))
     return pa.concat_arrays([values, empty]).take(places)
 

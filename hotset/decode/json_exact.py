@@ -11,9 +11,11 @@ to it what they do not take.
     string              a string
     date                "YYYY-MM-DD"
     time                "HH:MM:SS[.ffffff]"
-    timestamp           "YYYY-MM-DDTHH:MM:SS[.ffffff]", or integer epoch milliseconds
+    timestamp           "YYYY-MM-DDTHH:MM:SS[.ffffff]", or integer epoch milliseconds; in a column
+                        of nanoseconds with up to nine digits of fraction, from 1677 to 2262
     timestamptz         the same with an offset or Z, or integer epoch milliseconds
     binary, fixed       a base64 string
+    uuid                a string of the form "8-4-4-4-12", of hexadecimal digits
     struct              an object        list   an array      map   an object
 
 This file must not be imported for speed.
@@ -21,8 +23,6 @@ This file must not be imported for speed.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import math
 import re
@@ -32,6 +32,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from hotset.decode.byte_text import parse_bytes
 from hotset.decode.decoded import Decoded, MisfitError, decode_one_by_one
 from hotset.errors import UnsupportedFormatError
 
@@ -129,7 +130,7 @@ def _convert(value: Any, wanted: pa.DataType) -> Any:
         return _time(value, wanted)
     if types.is_date32(wanted) or types.is_timestamp(wanted):
         return _arrow_cast(_string(value, wanted), pa.string(), wanted)
-    if types.is_binary(wanted) or types.is_fixed_size_binary(wanted):
+    if types.is_binary(wanted) or types.is_fixed_size_binary(wanted) or wanted == pa.uuid():
         return _binary(value, wanted)
     return _convert_nested(value, wanted)
 
@@ -241,9 +242,10 @@ def _string(value: Any, wanted: pa.DataType) -> str:
 
 def _binary(value: Any, wanted: pa.DataType) -> bytes:
     try:
-        data = base64.b64decode(_string(value, wanted), validate=True)
-    except (binascii.Error, ValueError):
-        raise MisfitError(f"wants {wanted}, and holds a string that is not base64") from None
+        data = parse_bytes(_string(value, wanted), wanted)
+    except ValueError:
+        what = "text that is no UUID" if wanted == pa.uuid() else "a string that is not base64"
+        raise MisfitError(f"wants {wanted}, and holds {what}") from None
     if pa.types.is_fixed_size_binary(wanted) and len(data) != wanted.byte_width:
         raise MisfitError(f"wants {wanted}, and holds {len(data)} bytes")
     return data

@@ -30,6 +30,8 @@ except ImportError:  # and all it does is done in Python
 _DEEPEST: Final = 60
 _LARGEST_FIXED: Final = 256
 _MOST_DIGITS: Final = 38
+# Digits of a second's fraction.
+_FRACTION: Final = {"us": 6, "ns": 9}
 
 
 class Form(IntEnum):
@@ -48,6 +50,7 @@ class Form(IntEnum):
     TIME = 10
     TIMESTAMP = 11
     BINARY = 12
+    UUID = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,9 @@ def _kept(form: Form, wanted: pa.DataType) -> tuple[Kind, int]:
 def _details(form: Form, wanted: pa.DataType) -> tuple[int, int]:
     if form is Form.DECIMAL:
         return wanted.precision, wanted.scale
-    return (int(wanted.tz is not None), 0) if form is Form.TIMESTAMP else (0, 0)
+    if form is Form.TIMESTAMP:
+        return int(wanted.tz is not None), _FRACTION[wanted.unit]
+    return 0, 0
 
 
 # What is not in here is decoded in Python.
@@ -192,7 +197,8 @@ _FORMS: Final[tuple[tuple[Callable[[pa.DataType], bool], Form], ...]] = (
     (pa.types.is_string, Form.STRING),
     (pa.types.is_date32, Form.DATE),
     (lambda wanted: bool(wanted == pa.time64("us")), Form.TIME),
-    (lambda wanted: pa.types.is_timestamp(wanted) and wanted.unit == "us", Form.TIMESTAMP),
+    (lambda wanted: pa.types.is_timestamp(wanted) and wanted.unit in _FRACTION, Form.TIMESTAMP),
     (pa.types.is_binary, Form.BINARY),
     (lambda w: pa.types.is_fixed_size_binary(w) and w.byte_width <= _LARGEST_FIXED, Form.BINARY),
+    (lambda wanted: bool(wanted == pa.uuid()), Form.UUID),
 )

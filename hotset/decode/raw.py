@@ -11,13 +11,20 @@ from typing import Final
 
 import pyarrow as pa
 
-from hotset.decode.decoded import Decoded, Decoder, Fault, batch_of
+from hotset.decode.byte_text import parse_uuid
+from hotset.decode.decoded import Decoded, Decoder, MisfitError, batch_of, decode_one_by_one
 from hotset.errors import UnsupportedFormatError
 
-_HOLDS: Final[dict[str, Callable[[pa.DataType], bool]]] = {
-    "string": pa.types.is_string,
-    "bytes": lambda wanted: bool(pa.types.is_binary(wanted) or pa.types.is_fixed_size_binary(wanted)),
-}
+
+def _holds_text(wanted: pa.DataType) -> bool:
+    return bool(pa.types.is_string(wanted) or wanted == pa.uuid())
+
+
+def _holds_bytes(wanted: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(wanted) or pa.types.is_fixed_size_binary(wanted) or wanted == pa.uuid())
+
+
+_HOLDS: Final[dict[str, Callable[[pa.DataType], bool]]] = {"string": _holds_text, "bytes": _holds_bytes}
 
 RAW: Final = tuple(sorted(_HOLDS))
 
@@ -29,7 +36,7 @@ def require_raw_column(format_name: str, field: pa.Field) -> None:
         UnsupportedFormatError: It cannot.
     """
     if not _HOLDS[format_name](field.type):
-        wants = "a string" if format_name == "string" else "a binary"
+        wants = "a string or uuid" if format_name == "string" else "a binary, fixed or uuid"
         raise UnsupportedFormatError(
             f"format {format_name!r} fills {wants} column, and column {field.name!r} is of type {field.type}",
             column=field.name,
@@ -52,34 +59,38 @@ def raw_decoder(format_name: str) -> Decoder:
             )
         wanted = schema.field(0)
         require_raw_column(format_name, wanted)
+        if format_name == "string" and wanted.type == pa.uuid():
+            return _one_by_one(payloads, schema, _read_uuid)
         try:
             return Decoded(batch_of([payloads.cast(wanted.type)], schema, len(payloads)))
         except pa.ArrowInvalid:
-            return _one_by_one(payloads, schema)
+            return _one_by_one(payloads, schema, _read_text if format_name == "string" else _read_fixed)
 
     return decode
 
 
-def _one_by_one(payloads: pa.BinaryArray, schema: pa.Schema) -> Decoded:
-    wanted = schema.field(0).type
-    found: list[object] = []
-    faults = []
-    for row, payload in enumerate(payloads.to_pylist()):
-        reason = None if payload is None else _flaw(payload, wanted)
-        if reason is not None:
-            faults.append(Fault(row, reason))
-        found.append(None if reason is not None else payload)
-    array = pa.array(found, pa.binary()).cast(wanted)
-    return Decoded(batch_of([array], schema, len(payloads)), tuple(faults))
+def _one_by_one(
+    payloads: pa.BinaryArray, schema: pa.Schema, read: Callable[[bytes, pa.DataType], object]
+) -> Decoded:
+    [field] = schema
+    return decode_one_by_one(payloads, schema, lambda payload: [read(payload, field.type)])
 
 
-def _flaw(payload: bytes, wanted: pa.DataType) -> str | None:
-    if pa.types.is_fixed_size_binary(wanted):
-        if len(payload) == wanted.byte_width:
-            return None
-        return f"it has {len(payload)} bytes, and the column has {wanted.byte_width}"
+def _read_text(payload: bytes, _wanted: pa.DataType) -> str:
     try:
-        payload.decode()
+        return payload.decode()
     except UnicodeDecodeError as exc:
-        return f"it is not UTF-8 (byte {exc.start})"
-    return None
+        raise MisfitError(f"it is not UTF-8 (byte {exc.start})") from None
+
+
+def _read_uuid(payload: bytes, wanted: pa.DataType) -> bytes:
+    try:
+        return parse_uuid(_read_text(payload, wanted))
+    except ValueError:
+        raise MisfitError("it is text that is no UUID") from None
+
+
+def _read_fixed(payload: bytes, wanted: pa.DataType) -> bytes:
+    if len(payload) != wanted.byte_width:
+        raise MisfitError(f"it has {len(payload)} bytes, and the column has {wanted.byte_width}")
+    return payload

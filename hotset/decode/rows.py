@@ -22,7 +22,7 @@ from hotset.decode.bad_records import (
     bad_records,
     letters_of,
 )
-from hotset.decode.decoded import Decoded, Fault, require_decodable, select_rows
+from hotset.decode.decoded import Decoded, Fault, select_rows
 from hotset.decode.formats import RecordFormat
 from hotset.decode.payloads import PayloadDecoder
 from hotset.decode.position import Source, fields_of, position_column
@@ -87,7 +87,6 @@ class RowDecoder:
         judged = schema if whole is None or self._policy is BadRecords.FAIL else whole
         besides = {*filled, ERROR_COLUMN} if marks else filled.keys()
         self._judged = pa.schema([f for f in judged if f.name not in besides])
-        require_decodable(self._judged)
         self._topic = topic
         self._keeps_letters = keeps_letters
         ours = {*besides, *record_format.key_fields}

@@ -20,8 +20,8 @@ takes its cut as ever, and reads from Kafka only what the store lacks of it.
   any instant: locks end with it, and what it was writing is removed by the next who looks.
 - **Many.** Who misses a range locks just these offsets (an open file's lock, so threads exclude each other
   too), looks again, and fetches the rest. Waiting ends at the statement's deadline. A lock only saves work.
-- **Later.** What is little may be stored a moment after its records were given, by a thread, under the locks that
-  it was fetched under.
+- **Later.** What is little may be stored a moment after its records were given, by a thread, under the locks
+  that it was fetched under.
 - **Memory.** Bytes are reserved under one lock before they are written. At the limit, the files that were not
   used for longest go: the bytes of records first, since rows that are decoded need them no more. What a
   statement uses is not evicted for it; if there is no room, its rows pass through.

@@ -15,8 +15,6 @@ from coldset.errors import UnsupportedTableError
 from federation.definition import merge_options
 from federation.engine import run_query
 from federation.errors import OptionError
-from hotset.decode import RecordFormat, RowDecoder
-from hotset.errors import UnsupportedFormatError
 from stack.spark_writer import SparkWriter
 from tests.coldset.agreement import SparkTable, new_table
 from tests.coldset.rare_types import schema
@@ -113,15 +111,6 @@ def test_a_column_of_a_type_that_is_not_read_is_refused_by_name(
         table.pin().arrow_schema  # noqa: B018 - asking is the test
     with pytest.raises(UnsupportedTableError, match=kind):
         table.ask("SELECT id FROM {t}")
-
-
-@pytest.mark.parametrize(
-    "kind", [pa.uuid(), pa.timestamp("ns"), pa.list_(pa.timestamp("ns", tz="UTC"))], ids=str
-)
-def test_records_fill_no_column_that_only_tables_have(kind: pa.DataType) -> None:
-    """A decoder that took nanoseconds for microseconds would be wrong by a thousand."""
-    with pytest.raises(UnsupportedFormatError, match=r"'v'.*read=cold"):
-        RowDecoder(RecordFormat(), pa.schema([("id", pa.int64()), ("v", kind)]), {}, "topic")
 
 
 def test_spark_is_told_what_it_has_no_type_for() -> None:

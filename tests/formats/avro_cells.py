@@ -34,9 +34,10 @@ def named(kind: str, **more: Any) -> Schema:
 
 
 def instants(column: str, number: int) -> list[tuple[str, int, Any]]:
-    times = {"timestamp": [("timestamp", number, LOCAL)], "timestamptz": [("timestamptz", number, AT)]}
-    wanted = ["timestamp", "timestamptz"] if column == "timestamptz" else ["timestamp"]
-    return [*(cell for each in wanted for cell in times[each]), ("long", number, number)]
+    times = [("timestamp", number, LOCAL), ("timestamp_ns", number, LOCAL), ("long", number, number)]
+    if column == "timestamptz":
+        times += [("timestamptz", number, AT), ("timestamptz_ns", number, AT)]
+    return times
 
 
 # Per type its schema, and per column what is written and what it becomes.
@@ -64,12 +65,20 @@ TYPES: dict[str, tuple[Schema, list[tuple[str, Any, Any]]]] = {
     "double": (plain("double"), [("float", 1.5, 1.5), ("double", 0.1, 0.1)]),
     "bytes": (
         plain("bytes"),
-        [("binary", b"\0\xff", b"\0\xff"), ("string", b"ab", "ab"), ("fixed", UUID.bytes, UUID.bytes)],
+        [
+            ("binary", b"\0\xff", b"\0\xff"),
+            ("string", b"ab", "ab"),
+            ("fixed", UUID.bytes, UUID.bytes),
+            ("uuid", UUID.bytes, UUID),
+        ],
     ),
-    "string": (plain("string"), [("string", "é\n", "é\n"), ("binary", "é", "é".encode())]),
+    "string": (
+        plain("string"),
+        [("string", "é\n", "é\n"), ("binary", "é", "é".encode()), ("uuid", str(UUID).upper(), UUID)],
+    ),
     "fixed": (
         named("fixed", size=16),
-        [("fixed", UUID.bytes, UUID.bytes), ("binary", UUID.bytes, UUID.bytes)],
+        [("fixed", UUID.bytes, UUID.bytes), ("binary", UUID.bytes, UUID.bytes), ("uuid", UUID.bytes, UUID)],
     ),
     "enum": (named("enum", symbols=["RED", "GREEN"]), [("string", "GREEN", "GREEN")]),
     "decimal (bytes)": (logical("bytes", "decimal", precision=20, scale=2), [("decimal", MONEY, EXACT)]),
@@ -91,11 +100,12 @@ TYPES: dict[str, tuple[Schema, list[tuple[str, Any, Any]]]] = {
     "local-timestamp-nanos": (logical("long", "local-timestamp-nanos"), instants("timestamp", NANOS)),
     "uuid (string)": (
         logical("string", "uuid"),
-        [("string", str(UUID), str(UUID)), ("fixed", str(UUID), UUID.bytes)],
+        [("uuid", str(UUID), UUID), ("string", str(UUID), str(UUID)), ("fixed", str(UUID), UUID.bytes)],
     ),
     "uuid (fixed)": (
         named("fixed", size=16, logicalType="uuid"),
         [
+            ("uuid", UUID.bytes, UUID),
             ("string", UUID.bytes, str(UUID)),
             ("fixed", UUID.bytes, UUID.bytes),
             ("binary", UUID.bytes, UUID.bytes),

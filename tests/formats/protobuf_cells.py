@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from tests.formats.columns import Cell
 from tests.hotset.proto import message_class, registered
 
+UUID = uuid.UUID("01234567-89ab-cdef-0123-456789abcdef")
 MS = 1_700_000_000_123
 AT = dt.datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=dt.UTC)
 LOCAL = AT.replace(tzinfo=None)
@@ -38,14 +40,18 @@ PROTOBUF_CELLS = [
     Cell(LARGE, "decimal", ("sfixed64", -(2**63)), decimal(-(2**63))),
     Cell(LARGE, "timestamp", ("int64", MS), LOCAL),
     Cell(LARGE, "timestamptz", ("int64", MS), AT),
+    Cell(LARGE, "timestamp_ns", ("sint64", MS), LOCAL),
+    Cell(LARGE, "timestamptz_ns", ("sfixed64", MS), AT),
     Cell(LARGEST, "int", ("uint64", 5), 5),
     Cell(LARGEST, "long", ("fixed64", 2**63 - 1), 2**63 - 1),
     Cell(LARGEST, "decimal", ("uint64", 2**64 - 1), decimal(2**64 - 1)),
     Cell("float, double", "float", ("float", 1.5), 1.5),
     Cell("float, double", "double", ("double", 0.1), 0.1),
     Cell("string", "string", ("string", "é\n"), "é\n"),
+    Cell("string", "uuid", ("string", str(UUID).upper()), UUID),
     Cell("bytes", "binary", ("bytes", b"\0\xff"), b"\0\xff"),
     Cell("bytes", "fixed", ("bytes", bytes(range(16))), bytes(range(16))),
+    Cell("bytes", "uuid", ("bytes", UUID.bytes), UUID),
     Cell("enum", "string", ("E", 1), "ONE"),
     Cell("enum", "int", ("E", 1), 1),
     Cell("enum", "long", ("E", 1), 1),
@@ -54,6 +60,8 @@ PROTOBUF_CELLS = [
     Cell("map", "map", ("map<string, int32>", {"k": 1}), [("k", 1)]),
     Cell("google.protobuf.Timestamp", "timestamp", INSTANT, LOCAL),
     Cell("google.protobuf.Timestamp", "timestamptz", INSTANT, AT),
+    Cell("google.protobuf.Timestamp", "timestamp_ns", INSTANT, LOCAL),
+    Cell("google.protobuf.Timestamp", "timestamptz_ns", INSTANT, AT),
     Cell(
         "google.protobuf.Int32Value and other wrappers",
         "int",

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from tests.fuzz.avro_bytes import blocks, counted, number, some_double, some_float, some_int, some_text
-from tests.fuzz.avro_shapes import MisfitError, Names, Shape, within
+from tests.fuzz.avro_shapes import MisfitError, Names, Shape, some_uuid, uuid_bytes, within
 from tests.fuzz.frame import plain_float
 
 
@@ -29,24 +29,29 @@ def array(rng: random.Random, names: Names, item: Shape) -> Shape:
 
 
 def mapping(rng: random.Random, names: Names, item: Shape) -> Shape:
+    has_uuids = rng.random() < 0.2
+    some_key, wanted = (some_uuid, pa.uuid()) if has_uuids else (some_text, pa.string())
+    kind, mean_key = ("bytes", uuid_bytes) if has_uuids else ("string", str)
+
     def entries(key: str, value: Any) -> dict[str, Any]:
         fields = [{"name": "k", "type": key}, {"name": "v", "type": value}]
         return {"type": "array", "items": {"type": "record", "name": names.fresh("entry"), "fields": fields}}
 
     def write(rng: random.Random) -> bytes:
-        keys = {some_text(rng) for _ in range(rng.choice([0, 1, 3, 20]))}
+        keys = {some_key(rng) for _ in range(rng.choice([0, 1, 3, 20]))}
         return blocks(rng, [counted(key) + item.write(rng) for key in sorted(keys)])
 
     def mean(values: list[dict[str, Any]]) -> list[Any]:
-        if len({each["k"] for each in values}) < len(values):
+        found = [[mean_key(each["k"]), item.mean(each["v"])] for each in values]
+        if len({key for key, _ in found}) < len(found):
             raise MisfitError("key twice")
-        return [[each["k"], item.mean(each["v"])] for each in values]
+        return found
 
     return Shape(
         {"type": "map", "values": item.avro},
-        entries("string", item.plain),
+        entries(kind, item.plain),
         entries("bytes", item.skipped),
-        pa.map_(pa.string(), item.wanted),
+        pa.map_(wanted, item.wanted),
         write,
         mean,
     )

@@ -131,6 +131,9 @@ _WHOLE: list[tuple[str, str | None, pa.DataType, Callable[[int], Any], int]] = [
     ("long", "timestamp-micros", pa.int64(), _long, 64),
     ("long", "timestamp-nanos", pa.timestamp("us"), _scaled(1, 1000), 64),
     ("long", "timestamp-nanos", pa.timestamp("ns"), _scaled(1, 1), 64),
+    ("long", "timestamp-micros", pa.timestamp("ns", tz="UTC"), _scaled(1000, 1), 56),
+    ("long", "local-timestamp-nanos", pa.timestamp("ns"), _scaled(1, 1), 64),
+    ("long", "local-timestamp-millis", pa.timestamp("ns"), _scaled(1_000_000, 1), 46),
     ("long", "local-timestamp-millis", pa.timestamp("us"), _scaled(1000, 1), 55),
     ("long", "local-timestamp-micros", pa.timestamp("us"), _scaled(1, 1), 64),
 ]
@@ -204,16 +207,27 @@ def _enum(rng: random.Random, names: Names) -> Shape:
 
 def _uuid(rng: random.Random, names: Names) -> Shape:
     fixed = {"type": "fixed", "name": names.fresh("uuid"), "size": 16}
-    if rng.random() < 0.5:
+    if rng.random() < 0.4:
         unread = {**fixed, "name": names.fresh("uuid")}
-        avro, wanted = {**fixed, "logicalType": "uuid"}, rng.choice([pa.string(), pa.binary(16)])
+        avro, wanted = {**fixed, "logicalType": "uuid"}, rng.choice([pa.string(), pa.binary(16), pa.uuid()])
         mean: Callable[[Any], Any] = _uuid_text if pa.types.is_string(wanted) else bytes
         return Shape(avro, fixed, unread, wanted, lambda rng: rng.randbytes(16), mean)
+    if rng.random() < 0.2:
+        unread = {**fixed, "name": names.fresh("uuid")}
+        return Shape(fixed, fixed, unread, pa.uuid(), lambda rng: rng.randbytes(16), bytes)
+    if rng.random() < 0.2:
+        return Shape("bytes", "bytes", "bytes", pa.uuid(), lambda rng: counted(rng.randbytes(16)), _sixteen)
     text = {"type": "string", "logicalType": "uuid"}
-    return Shape(text, "bytes", "bytes", pa.binary(16), lambda rng: counted(_some_uuid(rng)), _uuid_bytes)
+    avro, wanted = rng.choice([(text, pa.binary(16)), (text, pa.uuid()), ("string", pa.uuid())])
+    return Shape(avro, "bytes", "bytes", wanted, lambda rng: counted(some_uuid(rng)), uuid_bytes)
 
 
-def _some_uuid(rng: random.Random) -> bytes:
+def _sixteen(value: bytes) -> bytes:
+    within(16, 16, len(value))
+    return value
+
+
+def some_uuid(rng: random.Random) -> bytes:
     text = _uuid_text(rng.randbytes(16))
     return (text.upper() if rng.random() < 0.3 else text).encode()
 
@@ -222,7 +236,7 @@ def _uuid_text(value: bytes) -> str:
     return str(uuid.UUID(bytes=value))
 
 
-def _uuid_bytes(value: bytes) -> bytes:
+def uuid_bytes(value: bytes) -> bytes:
     try:
         found = uuid.UUID(value.decode("ascii"))
     except ValueError:

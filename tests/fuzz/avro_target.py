@@ -71,12 +71,24 @@ def make_round(rng: random.Random) -> Round:
     )
 
 
-_ABSENT_TYPES: Final[Sequence[pa.DataType]] = (pa.int64(), pa.string(), pa.float64(), pa.bool_())
+_UUID: Final = "01234567-89ab-cdef-0123-456789abcdef"
+_ABSENT_TYPES: Final[Sequence[pa.DataType]] = (
+    pa.int64(),
+    pa.string(),
+    pa.float64(),
+    pa.bool_(),
+    pa.uuid(),
+)
 _DEFAULTS: Final[dict[pa.DataType, tuple[Any, Any, Any]]] = {
     pa.int64(): ("int", 7, 7),
     pa.string(): (["null", "string"], None, None),
     pa.float64(): ("long", 3, (3.0).hex()),
     pa.bool_(): (["boolean", "null"], True, True),
+    pa.uuid(): (
+        {"type": "string", "logicalType": "uuid"},
+        _UUID.upper(),
+        bytes.fromhex(_UUID.replace("-", "")),
+    ),
 }
 
 

@@ -192,6 +192,8 @@ def _number_type(found: pa.DataType) -> pa.DataType:
         return pa.int32()
     if types.is_timestamp(found) or types.is_time64(found):
         return pa.int64()
+    if found == pa.uuid():
+        return pa.binary(16)
     if types.is_struct(found):
         # A field that is never null may have no value inside of a null.
         parts = [child.with_type(_number_type(child.type)) for child in found]

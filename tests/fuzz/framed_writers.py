@@ -20,10 +20,13 @@ from google.protobuf.message import DecodeError
 from hotset.decode.json_exact import decode_exactly
 from hotset.registered import RegisteredSchema
 from tests.fuzz.avro_bytes import blocks, counted, number, some_text
+from tests.fuzz.avro_shapes import MisfitError, some_uuid, uuid_bytes
 from tests.fuzz.frame import Refusal, Verdict, plain_rows
 from tests.hotset.proto import message_class, proto3
 
-SCHEMA: Final = pa.schema([("n", pa.int64()), ("t", pa.string()), ("l", pa.list_(pa.string()))])
+SCHEMA: Final = pa.schema(
+    [("n", pa.int64()), ("t", pa.string()), ("l", pa.list_(pa.string())), ("u", pa.uuid())]
+)
 _DEEPEST_PATH: Final = 100
 
 
@@ -59,6 +62,10 @@ def _of_avro(tree: dict[str, Any], body: Callable[[random.Random], bytes]) -> Wr
         is_int = {"name": "n", "type": "int"} in tree["fields"]
         if is_int and not -(1 << 31) <= found["n"] < 1 << 31:
             return Refusal("no int")
+        try:
+            found["u"] = uuid_bytes(found["u"].encode()) if "u" in found else None
+        except MisfitError:
+            return Refusal("no UUID")
         return [found.get(name) for name in SCHEMA.names]
 
     return Writer(RegisteredSchema("AVRO", json.dumps(tree)), body, mean)
@@ -85,6 +92,8 @@ def _of_protobuf(text: str, path: bytes, names: list[str]) -> Writer:
         made = types[of_path[path]](n=rng.randrange(-(1 << 31), 1 << 31), l=texts)
         if rng.random() < 0.8:
             made.t = some_text(rng).decode()
+        if path == b"\0":
+            made.u = some_uuid(rng).decode()
         return path + bytes(made.SerializeToString())
 
     def mean(payload: bytes) -> Verdict:
@@ -93,13 +102,18 @@ def _of_protobuf(text: str, path: bytes, names: list[str]) -> Writer:
             made = types[place].FromString(payload[at:])
         except (KeyError, IndexError, ValueError, DecodeError) as exc:
             return Refusal(repr(exc))
-        return [_field(made, name) for name in SCHEMA.names]
+        try:
+            return [_field(made, name) for name in SCHEMA.names]
+        except MisfitError:
+            return Refusal("no UUID")
 
     return Writer(registered, body, mean)
 
 
 def _field(message: Any, name: str) -> Any:
     found = getattr(message, name, None)
+    if name == "u":
+        return uuid_bytes(found.encode()) if found is not None and message.HasField("u") else None
     return found if found is None or isinstance(found, int | str) else list(found)
 
 
@@ -135,6 +149,7 @@ def _of_json(payload: bytes) -> Verdict:
 
 def _json_body(rng: random.Random) -> bytes:
     row = {"n": rng.randrange(-(1 << 63), 1 << 63), "t": some_text(rng).decode(), "more": [None]}
+    row |= {"u": some_uuid(rng).decode()} if rng.random() < 0.5 else {}
     return json.dumps({**row, "l": [each.decode() for each in _texts(rng)]}).encode()
 
 
@@ -147,11 +162,12 @@ _OTHER_PROTO: Final = (
 
 WRITERS: Final = (
     _of_avro(
-        _avro(("n", "long"), ("t", ["null", "string"]), ("l", _TEXTS)),
+        _avro(("n", "long"), ("t", ["null", "string"]), ("l", _TEXTS), ("u", "string")),
         lambda rng: (
             number(rng.randrange(-(1 << 63), 1 << 63))
             + rng.choice([b"\0", b"\2" + counted(some_text(rng))])
             + blocks(rng, [counted(each) for each in _texts(rng)])
+            + counted(some_uuid(rng))
         ),
     ),
     _of_avro(
@@ -165,7 +181,7 @@ WRITERS: Final = (
     Writer(RegisteredSchema("AVRO", json.dumps(_avro(("n", "string")))), None, _nobody),
     Writer(RegisteredSchema("JSON", "{}"), _json_body, _of_json),
     Writer(RegisteredSchema("JSON", '{"type": "object"}'), _json_body, _of_json),
-    _of_protobuf(f"message A {{ {_PROTO} }}", b"\0", ["A"]),
+    _of_protobuf(f"message A {{ {_PROTO} optional string u = 4; }}", b"\0", ["A"]),
     _of_protobuf(_OTHER_PROTO % _PROTO, b"\2\2", ["A", "B"]),
     _of_protobuf(_OTHER_PROTO % _PROTO, b"\4\2\0", ["A", "B"]),
     Writer(proto3("message A { string n = 1; }"), None, _nobody),

@@ -12,6 +12,7 @@ import datetime as dt
 import functools
 import json
 import random
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -32,11 +33,23 @@ def _time(rng: random.Random) -> dt.datetime:
     return _EPOCH + dt.timedelta(microseconds=rng.randrange(2**51))
 
 
+def _fine(rng: random.Random) -> str:
+    """A time whose fraction has up to nine digits, none or any of which may be there."""
+    digits = f".{rng.randrange(10**9):09d}"[: rng.choice([0, 2, 7, 8, 10])]
+    return _time(rng).replace(microsecond=0).isoformat() + digits
+
+
 def _text(rng: random.Random) -> str:
     return "".join(rng.choice('abc"\\é😀\n ,}{') for _ in range(rng.randint(0, 9)))
 
 
+def _uuid(rng: random.Random) -> str:
+    text = str(uuid.UUID(bytes=rng.randbytes(16)))
+    return text.upper() if rng.random() < 0.2 else text
+
+
 _INSIDE: Final = pa.struct([pa.field("x", pa.int32(), nullable=False), ("y", pa.list_(pa.string()))])
+_NAMED: Final = pa.struct([pa.field("u", pa.uuid(), nullable=False), ("m", pa.map_(pa.string(), pa.uuid()))])
 
 # Each column type, and a JSON value that fits it.
 _VALUES: Final[list[tuple[pa.DataType, Callable[[random.Random], Any]]]] = [
@@ -49,6 +62,10 @@ _VALUES: Final[list[tuple[pa.DataType, Callable[[random.Random], Any]]]] = [
     (pa.time64("us"), lambda rng: str(_time(rng).time())),
     (pa.timestamp("us"), lambda rng: _time(rng).isoformat()),
     (pa.timestamp("us", tz="UTC"), lambda rng: _time(rng).isoformat() + "Z"),
+    (pa.timestamp("ns"), _fine),
+    (pa.timestamp("ns"), lambda rng: rng.choice([rng.randrange(-(2**43), 2**43), _fine(rng)])),
+    (pa.timestamp("ns", tz="UTC"), lambda rng: _fine(rng) + rng.choice(["Z", "+01:00", "-0230", "+23"])),
+    (pa.list_(pa.timestamp("ns", tz="UTC")), lambda rng: [rng.randrange(-(2**43), 2**43), _fine(rng) + "Z"]),
     (pa.decimal128(20, 4), lambda rng: f"{rng.randrange(-(10**19), 10**19) / 10**4:.4f}"),
     (pa.binary(), lambda rng: base64.b64encode(rng.randbytes(rng.randint(0, 6))).decode()),
     (pa.decimal128(38, 10), lambda rng: rng.choice([1, 10.25, 1e15, "0.0000000001", 123456.7890123])),
@@ -61,6 +78,10 @@ _VALUES: Final[list[tuple[pa.DataType, Callable[[random.Random], Any]]]] = [
     (_INSIDE, lambda rng: {"x": rng.randrange(9), "y": None if rng.random() < 0.3 else [_text(rng)] * 2}),
     (pa.list_(_INSIDE), lambda rng: [{"x": n, "y": []} for n in range(rng.randint(0, 3))]),
     (pa.map_(pa.string(), pa.list_(pa.decimal128(6, 2))), lambda rng: {_text(rng): [1.25, None, "3"]}),
+    (pa.uuid(), _uuid),
+    (pa.uuid(), _uuid),
+    (pa.list_(pa.field("element", pa.uuid(), nullable=False)), lambda rng: [_uuid(rng)] * rng.randint(0, 2)),
+    (_NAMED, lambda rng: {"u": _uuid(rng), "m": {_text(rng): None if rng.random() < 0.3 else _uuid(rng)}}),
     (pa.map_(pa.string(), pa.int64()), lambda rng: {_text(rng): 1 for _ in range(rng.randint(0, 3))}),
 ]
 
@@ -97,6 +118,34 @@ def make_round(rng: random.Random) -> Round:
     )
 
 
+# The first is one, in an unusual mixture of letters.
+_UUIDS: Final = (
+    "01234567-89AB-cDeF-0123-456789abcdef",
+    "01234567-89ab-cdef-0123-456789abcdeg",
+    "0123456789abcdef0123456789abcdef",
+    "\\u00301234567-89ab-cdef-0123-456789abcdef",
+    "{01234567-89ab-cdef-0123-456789abcdef}",
+    "urn:uuid:01234567-89ab-cdef-0123-456789abcdef",
+    "01234567-89ab-cdef-0123-456789abcde",
+    "01234567-89ab-cdef-0123-456789abcdef0",
+    "0123456-789ab-cdef-0123-456789abcdef",
+    "01234567_89ab_cdef_0123_456789abcdef",
+    " 01234567-89ab-cdef-0123-456789abcdef",
+    "01234567-89ab-cdef-0123-456789abcdef\\n",
+    "\u06601234567-89ab-cdef-0123-456789abcdef",
+)
+# At the ends of what nanoseconds can tell, and of more digits than some columns have.
+_TIMES: Final = (
+    "2262-04-11T23:47:16.854775807",
+    "2262-04-11T23:47:16.854775808",
+    "2262-04-11T23:48:16",
+    "1677-09-21T00:12:44",
+    "1677-09-21T00:12:43.145224192",
+    "1677-09-21T00:13:43.999999999",
+    "1969-12-31T23:59:59.999999999",
+    "2026-01-02T03:04:05.1234567",
+    "2026-01-02T03:04:05.1234567890",
+)
 # Values in a record's text that are wrong, unusual, or wrong in some columns only.
 _WILD: Final = (
     *(
@@ -199,6 +248,11 @@ _WILD: Final = (
         '"Q UI="',
         '"QUI=QUI="',
     ),
+    *("9223372036854", "9223372036855", "-9223372036854", "-9223372036855"),
+    *(f'"{each}{zone}"' for each in _TIMES for zone in ("", "Z", "+00:01", "-01:00")),
+    *(f'"{each}"' for each in _UUIDS),
+    *(f'["{each}"]' for each in _UUIDS[:3]),
+    *(f'{{"u":"{each}","m":{{"k":"{each}"}}}}' for each in _UUIDS[:3]),
 )
 
 
@@ -228,8 +282,14 @@ def _meaning(schema: pa.Schema, payload: bytes) -> Verdict:
 def _python_agrees(schema: pa.Schema, payload: bytes, row: Sequence[Any]) -> bool:
     """Whether the reference itself says of simple values what Python does."""
     record = json.loads(payload, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+    told = {field: (record.get(field.name), value) for field, value in zip(schema, row, strict=True)}
     return all(
-        record.get(field.name) == value
-        for field, value in zip(schema, row, strict=True)
-        if field.type in (pa.int32(), pa.int64(), pa.bool_(), pa.string())
+        read == value if field.type != pa.uuid() else _is_spelt(read, value)
+        for field, (read, value) in told.items()
+        if field.type in (pa.int32(), pa.int64(), pa.bool_(), pa.string(), pa.uuid())
     )
+
+
+def _is_spelt(text: str | None, found: bytes | None) -> bool:
+    """Whether a text is what Python writes for a UUID, but for the case of its letters."""
+    return text == found if text is None or found is None else text.lower() == str(uuid.UUID(bytes=found))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import random
 import struct
+import uuid
 from typing import Any, Final
 
 import pyarrow as pa
@@ -49,14 +50,19 @@ _RECURSIVE: Final = (
     "google.protobuf.Struct",
     "google.protobuf.Value",
 )
-_INSTANT: Final = pa.timestamp("us", tz="UTC")
+_INSTANTS: Final = [
+    pa.timestamp("us", tz="UTC"),
+    pa.timestamp("us"),
+    pa.timestamp("ns", tz="UTC"),
+    pa.timestamp("ns"),
+]
 _NUMBERS: Final = [pa.int32(), pa.int64(), pa.int64(), pa.decimal128(20, 0), pa.decimal128(9, 3)]
 _LONGS: Final = ("int64", "sint64", "sfixed64")
 _OF_MESSAGE: Final = {
-    "google.protobuf.Timestamp": _INSTANT,
-    "google.type.Date": pa.date32(),
-    "google.type.TimeOfDay": pa.time64("us"),
-    "confluent.type.Decimal": pa.decimal128(12, 4),
+    "google.protobuf.Timestamp": _INSTANTS,
+    "google.type.Date": [pa.date32()],
+    "google.type.TimeOfDay": [pa.time64("us")],
+    "confluent.type.Decimal": [pa.decimal128(12, 4)],
 }
 _NAMES: Final = {
     getattr(FieldDescriptor, name): name.removeprefix("TYPE_").lower()
@@ -131,7 +137,7 @@ def _single(rng: random.Random, field: FieldDescriptor, depth: int) -> pa.DataTy
     if name in _MESSAGES and name.endswith("Value"):
         return _scalar(rng, held.fields_by_name["value"])
     if name in _OF_MESSAGE and rng.random() < 0.8:
-        return _OF_MESSAGE[name]
+        return rng.choice(_OF_MESSAGE[name])
     if depth > 2:
         return None
     found = columns_for(rng, held, depth + 1)
@@ -151,17 +157,26 @@ def _scalar(rng: random.Random, field: FieldDescriptor) -> pa.DataType:
     if kind in ("float", "double"):
         return rng.choice([pa.float64(), pa.float32()] if kind == "double" else [pa.float32()])
     fixed = {"bool": pa.bool_(), "string": pa.string(), "bytes": pa.binary()}
+    if _is_uuid(field) and rng.random() < 0.5:
+        return pa.uuid()
     if kind in fixed:
         return fixed[kind]
     if kind == "enum":
         return rng.choice([pa.string(), pa.int32()])
-    return rng.choice([*_NUMBERS, _INSTANT] if kind in _LONGS else _NUMBERS)
+    return rng.choice([*_NUMBERS, *_INSTANTS[::2]] if kind in _LONGS else _NUMBERS)
+
+
+def _is_uuid(field: FieldDescriptor) -> bool:
+    """Whether messages mostly have UUIDs there, as text or as bytes."""
+    is_chosen = sum(map(ord, field.full_name)) % 3 == 0
+    return is_chosen and _NAMES[field.type] in ("string", "bytes")
 
 
 def fill(rng: random.Random, message: Any, depth: int = 0) -> None:
     """Set some fields of a message, and all that it requires."""
     for field in message.DESCRIPTOR.fields:
-        if not field.is_required and rng.random() < (0.4 if depth < 3 else 0.9):
+        is_left_out = rng.random() < (0.1 if _is_uuid(field) else 1)
+        if not field.is_required and is_left_out and rng.random() < (0.4 if depth < 3 else 0.9):
             continue
         held, name = field.message_type, field.name
         if held is not None and held.GetOptions().map_entry:
@@ -191,6 +206,9 @@ def _value(rng: random.Random, field: FieldDescriptor) -> Any:
     kind = _NAMES[field.type]
     if kind == "bool":
         return rng.random() < 0.5
+    if _is_uuid(field) and rng.random() < 0.97:
+        found = uuid.UUID(int=rng.randrange(3)) if rng.random() < 0.1 else uuid.UUID(bytes=rng.randbytes(16))
+        return found.bytes if kind == "bytes" else rng.choice([str(found), str(found), str(found).upper()])
     if kind == "string":
         return "".join(rng.choice("abc é😀\0") for _ in range(rng.randint(0, 12)))
     if kind == "bytes":
@@ -202,7 +220,9 @@ def _value(rng: random.Random, field: FieldDescriptor) -> Any:
     if field.name in ("month", "day", "hours", "minutes", "scale"):
         return rng.randrange(1, 4)
     if field.name == "nanos":
-        return rng.randrange(1_000_000) * 1000
+        return rng.randrange(1_000_000) * 1000 + rng.choice([0, 0, 0, rng.randrange(1000)])
+    if field.name == "seconds" and rng.random() < 0.2:
+        return rng.randrange(60) if kind == "int32" else rng.randrange(-(10**10), 10**10)
     if rng.random() < 0.9:
         return rng.randrange(1000)
     bits = 31 if "32" in kind else 63

@@ -1,25 +1,21 @@
 """For each format and each place in a record: how a good record looks, and every way it can be bad.
 
 The suite of bad records is one for all, so what differs is only here: the bytes, where
-they are in a record, words that the reason must have, and schemas that records name.
+they are in a record, and words that the reason must have. The schemas that records name are beside it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
+from uuid import UUID
 
 import pyarrow as pa
 
 from hotset.decode import RecordFormat
-from hotset.registry import SchemaRegistry
-from hotset.registry_settings import parse_registry
 from tests.fuzz.avro_bytes import counted, number
-from tests.hotset.avro_records import record_of
-from tests.hotset.small_registry import small_registry
 
 SCHEMA: Final = pa.schema(
     [
@@ -222,6 +218,31 @@ _KEY_TEXT: Final = replace(
 )
 
 # Columns of bytes hold all payloads, if they are not of one size.
+_UUID: Final = Payloads(
+    RecordFormat("string", key="json", key_fields=("id", "at")),
+    lambda number: str(UUID(int=number)).encode(),
+    {
+        "no UUID": (b"n2", "text that is no UUID"),
+        "without hyphens": (UUID(int=2).hex.encode(), "text that is no UUID"),
+        "bytes of one": (UUID(int=2).bytes_le, "text that is no UUID"),
+        "empty": (b"", "text that is no UUID"),
+        "not UTF-8": (b"\xff" * 36, "not UTF-8 (byte 0)"),
+    },
+    place=_TEXT.place,
+    schema=SCHEMA.set(1, pa.field("note", pa.uuid())),
+)
+
+_KEY_UUID: Final = replace(
+    _UUID,
+    record_format=RecordFormat("json", key="bytes", key_fields=("note",)),
+    good=lambda number: UUID(int=number).bytes,
+    bad={
+        "text of one": (str(UUID(int=2)).encode(), "it has 36 bytes, and the column has 16"),
+        "empty": (b"", "it has 0 bytes"),
+    },
+    place=_KEY_TEXT.place,
+)
+
 _BYTES: Final = Payloads(
     RecordFormat("bytes", key="json", key_fields=("id", "at")),
     lambda number: b"n%d" % number,
@@ -258,42 +279,8 @@ FORMATS: Final[Mapping[str, Payloads]] = {
     "string key": _KEY_TEXT,
     "bytes": _BYTES,
     "bytes key": _KEY_BYTES,
+    "string that is a UUID": _UUID,
+    "bytes key that is a UUID": _KEY_UUID,
 }
 
 CASES: Final = [(name, wrong) for name, payloads in FORMATS.items() for wrong in payloads.all_bad]
-
-_PROTO: Final = """
-syntax = "proto3";
-message O {
-  optional uint64 id = 1;
-  string note = 2;
-  message A { int64 x = 1; }
-  A at = 3;
-}
-"""
-_PROTO_OF_TEXT: Final = 'syntax = "proto3"; message O { string id = 1; }'
-
-
-_INSIDE: Final[Any] = record_of(("x", "long"), name="a")
-
-# Each id that a record names, and the kind and text of its schema.
-SCHEMAS: Final = {
-    1: ("JSON", '{"type": "object", "properties": {}}'),
-    2: (
-        "AVRO",
-        json.dumps(record_of(("id", ["null", "long"]), ("note", ["null", "string"]), ("at", _INSIDE))),
-    ),
-    3: ("AVRO", json.dumps(record_of(("id", "double")))),
-    4: ("AVRO", json.dumps(record_of(("id", "string")))),
-    5: ("PROTOBUF", _PROTO),
-    6: ("PROTOBUF", _PROTO_OF_TEXT),
-}
-
-
-@contextmanager
-def registry() -> Iterator[SchemaRegistry]:
-    """A registry that knows the schemas of all of these records."""
-    with small_registry() as server:
-        for number, (kind, text) in SCHEMAS.items():
-            server.knows(f"/schemas/ids/{number}", text, kind)
-        yield SchemaRegistry(parse_registry({"url": server.url}))

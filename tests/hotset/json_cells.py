@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import uuid
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +18,7 @@ UTC = dt.UTC
 NAIVE = pa.timestamp("us")
 INSTANT = pa.timestamp("us", tz="UTC")
 DECIMAL = pa.decimal128(6, 2)
+UUID = uuid.UUID("01234567-89ab-cdef-0123-456789abcdef")
 
 CELLS: list[tuple[pa.DataType, str, Any]] = [
     (pa.bool_(), "true", True),
@@ -174,6 +176,32 @@ CELLS: list[tuple[pa.DataType, str, Any]] = [
     (pa.binary(), '"+/+/"', b"\xfb\xff\xbf"),
     (pa.binary(2), '"AP8="', b"\x00\xff"),
     (pa.binary(3), '"AP8="', REFUSED),
+    (pa.uuid(), f'"{UUID}"', UUID),
+    (pa.uuid(), f'"{str(UUID).upper()}"', UUID),
+    (pa.uuid(), '"01234567-89AB-cDeF-0123-456789abcdef"', UUID),
+    (pa.uuid(), '"\\u00301234567-89ab-cdef-0123-456789abcdef"', UUID),
+    (pa.uuid(), '"00000000-0000-0000-0000-000000000000"', uuid.UUID(int=0)),
+    (pa.uuid(), f'"{UUID.hex}"', REFUSED),
+    (pa.uuid(), f'"{{{UUID}}}"', REFUSED),
+    (pa.uuid(), f'"{UUID.urn}"', REFUSED),
+    (pa.uuid(), f'" {UUID}"', REFUSED),
+    (pa.uuid(), f'"{UUID}\\n"', REFUSED),
+    (pa.uuid(), f'"{UUID}0"', REFUSED),
+    (pa.uuid(), '"01234567-89ab-cdef-0123-456789abcde"', REFUSED),
+    (pa.uuid(), '"01234567-89ab-cdef-0123-456789abcdeg"', REFUSED),
+    (pa.uuid(), '"01234567-89ab-cdef-01234-56789abcdef"', REFUSED),
+    (pa.uuid(), '"01234567089ab-cdef-0123-456789abcdef"', REFUSED),
+    (pa.uuid(), '"\u06601234567-89ab-cdef-0123-456789abcdef"', REFUSED),
+    (pa.uuid(), '"ASNFZ4mrze8BI0VniavN7w=="', REFUSED),
+    (pa.uuid(), '""', REFUSED),
+    (pa.uuid(), "1", REFUSED),
+    (pa.uuid(), "{}", REFUSED),
+    (pa.list_(pa.uuid()), f'["{UUID}", null]', [UUID, None]),
+    (pa.list_(pa.field("item", pa.uuid(), nullable=False)), "[null]", REFUSED),
+    (pa.struct([pa.field("a", pa.uuid(), nullable=False)]), f'{{"a": "{UUID}"}}', {"a": UUID}),
+    (pa.struct([pa.field("a", pa.uuid(), nullable=False)]), "{}", REFUSED),
+    (pa.map_(pa.string(), pa.uuid()), f'{{"k": "{UUID}"}}', [("k", UUID)]),
+    (pa.map_(pa.string(), pa.uuid()), '{"k": "x"}', REFUSED),
     (pa.list_(pa.int32()), "[1, null]", [1, None]),
     (pa.list_(pa.int32()), "[1.5]", REFUSED),
     (pa.list_(pa.int32()), "{}", REFUSED),

@@ -18,7 +18,7 @@ from hotset.decode.avro import compile_program
 from hotset.decode.avro.conversions import CONVERSIONS
 from hotset.errors import SchemaMismatchError, UnsupportedFormatError
 from tests.fuzz.avro_bytes import counted, number
-from tests.hotset.avro_cells import AVRO, CELLS, COLUMNS, NESTED, RANGE, ROUNDED, fixed, logical
+from tests.hotset.avro_cells import AVRO, CELLS, COLUMNS, NESTED, RANGE, ROUNDED, UUID, fixed, logical
 from tests.hotset.avro_records import PATHS, Runner, decode, reasons, record_of, rows, schema_of
 
 
@@ -69,6 +69,25 @@ def test_null_is_null_in_every_column(runner: Runner, wanted: pa.DataType, null_
 
     assert cell(runner, union, wanted, number(not null_first)) is None
     assert cell(runner, "null", wanted, b"") is None
+
+
+@pytest.mark.parametrize("runner", PATHS)
+@pytest.mark.parametrize("size", [17, 15])
+def test_a_fixed_of_another_size_is_no_uuid(runner: Runner, size: int) -> None:
+    with pytest.raises(SchemaMismatchError, match=rf"'c' wants .*uuid.* fixed of {size} bytes"):
+        cell(runner, fixed(size), pa.uuid(), bytes(size))
+
+
+@pytest.mark.parametrize("runner", PATHS)
+def test_uuids_are_parts_of_columns_and_keys_that_differ(runner: Runner) -> None:
+    text, keys = str(UUID).encode(), {"type": "map", "values": "string"}
+    wanted = pa.map_(pa.uuid(), pa.list_(pa.uuid()))
+    lists = {"type": "map", "values": {"type": "array", "items": "string"}}
+    entry = counted(text) + number(1) + counted(text.upper()) + b"\0"
+
+    assert cell(runner, lists, wanted, number(1) + entry + b"\0") == [(UUID, [UUID])]
+    twice = number(2) + 2 * counted(text) + counted(text.upper()) + counted(text) + b"\0"
+    assert "holds a key twice" in cell(runner, keys, pa.map_(pa.uuid(), pa.uuid()), twice)
 
 
 @pytest.mark.parametrize("runner", PATHS)
@@ -132,18 +151,6 @@ def test_a_logical_type_that_is_none_is_ignored(
 ) -> None:
     for runner in [parameter.values[0] for parameter in PATHS]:
         assert cell(runner, avro, plain, data) == value
-
-
-@pytest.mark.parametrize("runner", PATHS)
-def test_nanoseconds_fill_columns_of_nanoseconds(runner: Runner) -> None:
-    wanted = pa.timestamp("ns", tz="UTC")
-
-    found = [
-        decode(runner, record_of(("c", AVRO[avro])), pa.schema([("c", wanted)]), [number(value)])
-        for avro, value in [("timestamp-nanos", 1), ("timestamp-millis", 1)]
-    ]
-
-    assert [each.rows.column("c").cast(pa.int64()).to_pylist() for each in found] == [[1], [1_000_000]]
 
 
 @pytest.mark.parametrize(

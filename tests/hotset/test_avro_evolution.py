@@ -7,6 +7,7 @@ schema's default, or null.
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -118,6 +119,14 @@ def test_what_the_writer_lacks_is_null_or_the_newest_schemas_default(runner: Run
         ("bytes", "\u00ff", pa.binary(), b"\xff"),
         ({"type": "fixed", "name": "f", "size": 2}, "\u0000\u00ff", pa.binary(2), b"\0\xff"),
         ({"type": "enum", "name": "e", "symbols": ["X", "Y"]}, "Y", TEXT, "Y"),
+        ({"type": "string", "logicalType": "uuid"}, str(UUID(int=7)), pa.uuid(), UUID(int=7)),
+        ({"type": "fixed", "name": "f", "size": 16}, "\u00ff" * 16, pa.uuid(), UUID(bytes=b"\xff" * 16)),
+        (
+            {"type": "array", "items": "string"},
+            [str(UUID(int=7))],
+            pa.list_(pa.field("element", pa.uuid(), nullable=False)),
+            [UUID(int=7)],
+        ),
         (["null", "long"], None, LONG, None),
         ({"type": "array", "items": "long"}, [1, 2], pa.list_(LONG), [1, 2]),
         ({"type": "map", "values": "long"}, {"k": 1}, pa.map_(TEXT, LONG), [("k", 1)]),

@@ -6,8 +6,9 @@ how statements show it is told in the suite of the same name beside the engines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -15,7 +16,8 @@ import pytest
 from hotset.decode import LETTERS, MARKS, BadRecord, BadRecords, DecodedRows, RowDecoder
 from hotset.errors import DecodeError, SchemaMismatchError, SchemaNotFoundError
 from hotset.registry import SchemaRegistry
-from tests.hotset.bad_payloads import CASES, FORMATS, Payloads, Record, registry
+from tests.hotset.bad_payloads import CASES, FORMATS, Payloads, Record
+from tests.hotset.bad_schemas import registry
 from tests.hotset.raw import raw_records
 
 KAFKA_COLUMNS = {"kafka_offset": "offset"}
@@ -80,10 +82,16 @@ def headers_of(record: Record, number: int) -> list[dict[str, object]]:
     return [{"key": key, "value": value} for key, value in pairs]
 
 
+NOTES: dict[pa.DataType, Callable[[int], object]] = {
+    pa.string(): lambda number: f"n{number}",
+    pa.binary(2): lambda number: b"n%d" % number,
+    pa.uuid(): lambda number: UUID(int=number),
+}
+
+
 def good_rows(name: str, *numbers: int) -> list[dict[str, object]]:
-    is_text = pa.types.is_string(FORMATS[name].schema.field("note").type)
-    notes = {number: f"n{number}" if is_text else b"n%d" % number for number in numbers}
-    return [{"id": n, "note": notes[n], "at": {"x": n}, "kafka_offset": 100 + n} for n in numbers]
+    note = NOTES[FORMATS[name].schema.field("note").type]
+    return [{"id": n, "note": note(n), "at": {"x": n}, "kafka_offset": 100 + n} for n in numbers]
 
 
 @pytest.mark.parametrize(("name", "wrong"), CASES)

@@ -50,7 +50,7 @@ def test_the_pure_way_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     "wanted",
     [
         pa.int16(),
-        pa.timestamp("ns"),
+        pa.timestamp("ms"),
         pa.time64("ns"),
         pa.decimal256(50, 2),
         pa.large_string(),

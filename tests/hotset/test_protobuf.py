@@ -5,9 +5,7 @@ Each cell is asked of the path in C and of the one without it.
 
 from __future__ import annotations
 
-import datetime as dt
-import math
-import struct
+import uuid
 from decimal import Decimal
 from typing import Any
 
@@ -16,55 +14,17 @@ import pytest
 
 from hotset.errors import SchemaMismatchError
 from tests.hotset.proto import cell, decode, message_class, only_field, proto3, registered
-
-UTC = dt.UTC
-NAIVE = pa.timestamp("us")
-INSTANT = pa.timestamp("us", tz="UTC")
-OUTSIDE = "outside its range"
-ROUNDED = "would have to be rounded"
-
-# Type of the field, what is set in it, the column, and what it becomes; a text in a tuple is a refusal's.
-SCALARS: list[tuple[str, Any, pa.DataType, Any]] = [
-    ("bool", True, pa.bool_(), True),
-    ("bool", False, pa.bool_(), False),
-    ("int32", -(2**31), pa.int32(), -(2**31)),
-    ("int32", -1, pa.int64(), -1),
-    ("sint32", -5, pa.int32(), -5),
-    ("sfixed32", -5, pa.int32(), -5),
-    ("uint32", 2**31 - 1, pa.int32(), 2**31 - 1),
-    ("uint32", 2**31, pa.int32(), (OUTSIDE,)),
-    ("uint32", 2**32 - 1, pa.int64(), 2**32 - 1),
-    ("fixed32", 2**32 - 1, pa.int64(), 2**32 - 1),
-    ("int64", 2**31, pa.int32(), (OUTSIDE,)),
-    ("int64", -(2**63), pa.int64(), -(2**63)),
-    ("sint64", -(2**63), pa.int64(), -(2**63)),
-    ("sfixed64", 2**63 - 1, pa.int64(), 2**63 - 1),
-    ("uint64", 2**63 - 1, pa.int64(), 2**63 - 1),
-    ("uint64", 2**63, pa.int64(), (OUTSIDE,)),
-    ("fixed64", 2**63, pa.int64(), (OUTSIDE,)),
-    ("uint64", 2**64 - 1, pa.decimal128(20, 0), Decimal(2**64 - 1)),
-    ("int32", -7, pa.decimal128(6, 2), Decimal("-7.00")),
-    ("int32", 10_000, pa.decimal128(6, 2), (OUTSIDE,)),
-    ("int64", 9_999, pa.decimal128(6, 2), Decimal("9999.00")),
-    ("int64", 1_700_000_000_000, INSTANT, dt.datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
-    ("int64", -1, NAIVE, dt.datetime(1969, 12, 31, 23, 59, 59, 999000)),  # noqa: DTZ001
-    ("int64", 2**62, INSTANT, (OUTSIDE,)),
-    ("float", 1.5, pa.float32(), 1.5),
-    ("float", 1.5, pa.float64(), 1.5),
-    ("double", 0.1, pa.float64(), 0.1),
-    ("double", 0.1, pa.float32(), struct.unpack("<f", struct.pack("<f", 0.1))[0]),
-    ("double", 1e39, pa.float32(), (OUTSIDE,)),
-    ("double", math.inf, pa.float32(), math.inf),
-    ("string", "é\0", pa.string(), "é\0"),
-    ("bytes", b"\0\xff", pa.binary(), b"\0\xff"),
-    ("bytes", b"\0\xff", pa.binary(2), b"\0\xff"),
-    ("bytes", b"\0\xff", pa.binary(3), ("holds 2 bytes",)),
-    ("E", 1, pa.string(), "ONE"),
-    ("E", 1, pa.int32(), 1),
-    ("E", 7, pa.string(), ("holds 7, for which E has no name",)),
-    ("E", -7, pa.int64(), -7),
-]
-ENUM = "enum E { ZERO = 0; ONE = 1; }"
+from tests.hotset.protobuf_cells import (
+    ENUM,
+    IMPORTS,
+    INSTANT,
+    MESSAGES,
+    NO_UUID,
+    OUTSIDE,
+    SCALARS,
+    UUID,
+    WELL_KNOWN,
+)
 
 
 @pytest.fixture(params=["built", "pure"], autouse=True)
@@ -106,7 +66,7 @@ REFUSED_TYPES = [
     ("double c = 1;", pa.int64()),
     ("double c = 1;", pa.decimal128(10, 2)),
     ("uint64 c = 1;", INSTANT),
-    ("int64 c = 1;", pa.timestamp("ns")),
+    ("uint64 c = 1;", pa.timestamp("ns")),
     ("repeated int32 c = 1;", pa.int32()),
     ("int32 c = 1;", pa.list_(pa.int32())),
     ("map<string, int32> c = 1;", pa.struct([("k", pa.int32())])),
@@ -144,6 +104,9 @@ SCALAR_KEYS = [
     ("uint64", {2**64 - 1: 1}, pa.decimal128(20, 0), [(Decimal(2**64 - 1), 1)]),
     ("uint64", {2**64 - 1: 1}, pa.int64(), (OUTSIDE,)),
     ("bool", {True: 1, False: 2}, pa.bool_(), [(False, 2), (True, 1)]),
+    ("string", {str(UUID): 1, str(uuid.UUID(int=7)): 2}, pa.uuid(), [(uuid.UUID(int=7), 2), (UUID, 1)]),
+    ("string", {str(UUID): 1, str(UUID).upper(): 2}, pa.uuid(), ("holds a key twice",)),
+    ("string", {"k": 1}, pa.uuid(), (NO_UUID,)),
 ]
 
 
@@ -169,10 +132,12 @@ ABSENT = [
     ("repeated int32 c = 1;", pa.list_(pa.int32()), []),
     ("map<string, int32> c = 1;", pa.map_(pa.string(), pa.int32()), []),
     ("google.protobuf.Int32Value c = 1;", pa.int32(), None),
+    ("optional string c = 1;", pa.uuid(), None),
+    ("string c = 1;", pa.uuid(), f"column 'c' wants {pa.uuid()}, and {NO_UUID}"),
+    ("google.protobuf.StringValue c = 1;", pa.uuid(), None),
     ("google.protobuf.Timestamp c = 1;", INSTANT, None),
     ("int32 d = 1;", pa.int32(), None),
 ]
-WELL_KNOWN = "google/protobuf/timestamp.proto google/protobuf/wrappers.proto"
 
 
 @pytest.mark.parametrize(("declaration", "wanted", "expected"), ABSENT)
@@ -205,51 +170,6 @@ def test_a_member_of_a_oneof_replaces_the_one_before_it() -> None:
     decoded = decode(writer, schema, b"\0\x08\x05\x12\x01x", b"\0\x12\x01x\x08\x00")
 
     assert decoded.rows.to_pylist() == [{"c": None, "d": "x"}, {"c": 0, "d": None}]
-
-
-def seconds(number: int, nanos: int = 0) -> dict[str, int]:
-    return {"seconds": number, "nanos": nanos}
-
-
-MESSAGES: list[tuple[str, dict[str, Any], pa.DataType, Any]] = [
-    ("google.protobuf.Timestamp", {}, INSTANT, dt.datetime(1970, 1, 1, tzinfo=UTC)),
-    (
-        "google.protobuf.Timestamp",
-        seconds(-1, 999_999_000),
-        NAIVE,
-        dt.datetime(1969, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001
-    ),
-    ("google.protobuf.Timestamp", seconds(0, 1), INSTANT, (ROUNDED,)),
-    ("google.protobuf.Timestamp", seconds(0, -1000), INSTANT, (OUTSIDE,)),
-    ("google.protobuf.Timestamp", seconds(0, 10**9), INSTANT, (OUTSIDE,)),
-    ("google.protobuf.Timestamp", seconds(253_402_300_800), INSTANT, (OUTSIDE,)),
-    ("google.protobuf.Timestamp", seconds(5), pa.struct([("seconds", pa.int64())]), {"seconds": 5}),
-    ("google.protobuf.Duration", seconds(5), pa.struct([("seconds", pa.int64())]), {"seconds": 5}),
-    ("google.protobuf.Int32Value", {}, pa.int32(), 0),
-    ("google.protobuf.UInt64Value", {"value": 2**63}, pa.int64(), (OUTSIDE,)),
-    ("google.protobuf.StringValue", {"value": "x"}, pa.string(), "x"),
-    ("google.protobuf.BytesValue", {"value": b"x"}, pa.binary(), b"x"),
-    ("google.protobuf.Any", {"value": b"x"}, pa.struct([("value", pa.binary())]), {"value": b"x"}),
-    ("google.type.Date", {"year": 2026, "month": 2, "day": 28}, pa.date32(), dt.date(2026, 2, 28)),
-    ("google.type.Date", {"year": 2026, "month": 2, "day": 29}, pa.date32(), (OUTSIDE,)),
-    ("google.type.Date", {"year": 2026, "month": 2}, pa.date32(), (OUTSIDE,)),
-    ("google.type.TimeOfDay", {"hours": 3, "nanos": 6000}, pa.time64("us"), dt.time(3, 0, 0, 6)),
-    ("google.type.TimeOfDay", {"hours": 24}, pa.time64("us"), (OUTSIDE,)),
-    ("google.type.TimeOfDay", {"nanos": 1}, pa.time64("us"), (ROUNDED,)),
-    ("confluent.type.Decimal", {"value": b"\x03\xe7", "scale": 2}, pa.decimal128(6, 2), Decimal("9.99")),
-    ("confluent.type.Decimal", {"value": b"\xff", "scale": 0}, pa.decimal128(6, 2), Decimal("-1.00")),
-    ("confluent.type.Decimal", {"value": b"\x0a", "scale": 3}, pa.decimal128(6, 2), Decimal("0.01")),
-    ("confluent.type.Decimal", {"value": b"\x0b", "scale": 3}, pa.decimal128(6, 2), (ROUNDED,)),
-    ("confluent.type.Decimal", {"value": b"\x01", "scale": -4}, pa.decimal128(6, 2), (OUTSIDE,)),
-    ("confluent.type.Decimal", {"value": b"\x01", "scale": -(2**31)}, pa.decimal128(6, 2), (OUTSIDE,)),
-    ("confluent.type.Decimal", {"value": b"\x01", "scale": 2**31 - 1}, pa.decimal128(6, 2), (ROUNDED,)),
-    ("confluent.type.Decimal", {"value": b"\0", "scale": 2**31 - 1}, pa.decimal128(6, 2), Decimal("0.00")),
-    ("confluent.type.Decimal", {"scale": 1}, pa.decimal128(6, 2), ("without digits",)),
-]
-IMPORTS = (
-    f"{WELL_KNOWN} google/protobuf/duration.proto google/protobuf/any.proto google/type/date.proto "
-    "google/type/timeofday.proto confluent/type/decimal.proto confluent/meta.proto"
-)
 
 
 @pytest.mark.parametrize(("kind", "value", "wanted", "expected"), MESSAGES)

@@ -18,7 +18,8 @@ from hotset.errors import DecodeError
 from stack.registry import SchemaRegistryServer
 from tests.builders import Lake, send, unique
 from tests.conftest import MakeLake
-from tests.hotset.bad_payloads import FORMATS, SCHEMAS, Payloads, Record
+from tests.hotset.bad_payloads import FORMATS, Payloads, Record
+from tests.hotset.bad_schemas import SCHEMAS
 from tests.registry.serializers import register
 from tests.sql_gateway.door import assert_error, open_door, query
 

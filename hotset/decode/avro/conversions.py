@@ -61,11 +61,14 @@ _COLUMNS: Final[Mapping[str, Callable[[pa.DataType], bool]]] = {
     "decimal": pa.types.is_decimal128,
     "date": pa.types.is_date32,
     "time": lambda wanted: wanted == pa.time64("us"),
-    "timestamp": lambda wanted: wanted in (pa.timestamp("us"), pa.timestamp("ns")),
-    "timestamptz": lambda wanted: wanted in (pa.timestamp("us", tz="UTC"), pa.timestamp("ns", tz="UTC")),
+    "timestamp": lambda wanted: wanted == pa.timestamp("us"),
+    "timestamptz": lambda wanted: wanted == pa.timestamp("us", tz="UTC"),
+    "timestamp_ns": lambda wanted: wanted == pa.timestamp("ns"),
+    "timestamptz_ns": lambda wanted: wanted == pa.timestamp("ns", tz="UTC"),
     "string": pa.types.is_string,
     "binary": pa.types.is_binary,
     "fixed": pa.types.is_fixed_size_binary,
+    "uuid": lambda wanted: wanted == pa.uuid(),
     "struct": pa.types.is_struct,
     "list": pa.types.is_list,
     "map": pa.types.is_map,
@@ -123,7 +126,7 @@ def _decimal(avro: Scalar, wanted: pa.DataType) -> Reading:
 
 
 def _fixed(avro: Scalar, wanted: pa.DataType) -> Reading | None:
-    if pa.types.is_fixed_size_binary(wanted) and wanted.byte_width != avro.size:
+    if not pa.types.is_binary(wanted) and wanted.byte_width != avro.size:
         return None
     return Reading(Op.FIXED, avro.size)
 
@@ -141,12 +144,23 @@ _BINARY: Final = ("as it is", _plain(Op.BYTES))
 _IF_UTF8: Final = ("if it is UTF-8", _plain(Op.TEXT))
 _IF_AS_LONG: Final = ("if it has as many bytes", _plain(Op.BYTES))
 _IN_FIXED: Final = ("of the same size", _fixed)
+_IF_UUID: Final = ("if it is one", _plain(Op.UUID_TEXT))
 _AS_IT_IS: Final = ("as it is", _number)
 _IF_IN_RANGE: Final = ("if in range", _number)
 _NEAREST: Final = ("the nearest", _rounded)
 _IF_EXACT: Final = ("if exact", _decimal)
-_LOCAL: Final = {"timestamp": ("if exact", _instant), "long": ("the bare number", _number)}
-_UTC: Final = {**_LOCAL, "timestamp": ("if exact, in UTC", _instant), "timestamptz": ("if exact", _instant)}
+_LOCAL: Final = {
+    "timestamp": ("if exact", _instant),
+    "timestamp_ns": ("if in range", _instant),
+    "long": ("the bare number", _number),
+}
+_UTC: Final = {
+    "timestamp": ("if exact, in UTC", _instant),
+    "timestamptz": ("if exact", _instant),
+    "timestamp_ns": ("if in range, in UTC", _instant),
+    "timestamptz_ns": ("if in range", _instant),
+    "long": ("the bare number", _number),
+}
 
 CONVERSIONS: Final[Mapping[str, Mapping[str, tuple[str, Conversion]]]] = {
     "boolean": {"boolean": ("as it is", _plain(Op.BOOLEAN))},
@@ -154,9 +168,14 @@ CONVERSIONS: Final[Mapping[str, Mapping[str, tuple[str, Conversion]]]] = {
     "long": {"int": _IF_IN_RANGE, "long": _AS_IT_IS, "float": _NEAREST, "double": _NEAREST},
     "float": {"float": ("as it is", _plain(Op.FLOAT)), "double": ("as it is", _plain(Op.FLOAT))},
     "double": {"float": ("if exact", _plain(Op.DOUBLE)), "double": ("as it is", _plain(Op.DOUBLE))},
-    "bytes": {"binary": _BINARY, "string": _IF_UTF8, "fixed": _IF_AS_LONG},
-    "string": {"string": _TEXT, "binary": _BINARY},
-    "fixed": {"fixed": _IN_FIXED, "binary": ("as it is", _fixed)},
+    "bytes": {
+        "binary": _BINARY,
+        "string": _IF_UTF8,
+        "fixed": _IF_AS_LONG,
+        "uuid": ("if it has 16 bytes", _plain(Op.BYTES)),
+    },
+    "string": {"string": _TEXT, "binary": _BINARY, "uuid": _IF_UUID},
+    "fixed": {"fixed": _IN_FIXED, "binary": ("as it is", _fixed), "uuid": ("of 16 bytes", _fixed)},
     "enum": {"string": ("the symbol", _symbols)},
     "decimal (bytes)": {"decimal": _IF_EXACT},
     "decimal (fixed)": {"decimal": _IF_EXACT},
@@ -177,8 +196,13 @@ CONVERSIONS: Final[Mapping[str, Mapping[str, tuple[str, Conversion]]]] = {
     "local-timestamp-millis": _LOCAL,
     "local-timestamp-micros": _LOCAL,
     "local-timestamp-nanos": _LOCAL,
-    "uuid (string)": {"string": _TEXT, "fixed": ("if it is one, in a fixed of 16", _uuid)},
+    "uuid (string)": {
+        "uuid": _IF_UUID,
+        "string": _TEXT,
+        "fixed": ("if it is one, in a fixed of 16", _uuid),
+    },
     "uuid (fixed)": {
+        "uuid": ("as it is", _fixed),
         "string": ("as text", _plain(Op.UUID_BYTES)),
         "fixed": _IN_FIXED,
         "binary": ("as it is", _fixed),

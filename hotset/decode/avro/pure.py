@@ -26,6 +26,7 @@ from hotset.decode.avro.program import (
     reason_of,
 )
 from hotset.decode.builders import Kind
+from hotset.decode.byte_text import parse_uuid
 from hotset.decode.decoded import Decoded, MisfitError, decode_one_by_one
 
 _LARGEST_FLOAT: Final = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
@@ -230,15 +231,10 @@ class _Record:
         return self._program.constants[step.a + symbol].decode()
 
     def uuid_text(self, place: int, step: Step) -> bytes:
-        text = self._counted(place)
         try:
-            found = uuid.UUID(text.decode("ascii"))
-        except (UnicodeDecodeError, ValueError):
+            return parse_uuid(self._counted(place).decode())
+        except ValueError:
             raise _StopError(Code.UUID, place, 0) from None
-        # The library takes braces, and hyphens anywhere.
-        if str(found).encode() != text.lower():
-            raise _StopError(Code.UUID, place, 0)
-        return found.bytes
 
     def uuid_bytes(self, place: int, step: Step) -> str:
         return str(uuid.UUID(bytes=self._take(place, _INT128_BYTES)))

@@ -8,15 +8,16 @@ file reads no record.
     bool                             boolean
     int32, sint32, sfixed32, fixed32,
     uint32, and the same with 64     int, long, decimal(p, s): if the number fits
-    int64, sint64, sfixed64          timestamp, timestamptz: epoch milliseconds
+    int64, sint64, sfixed64          timestamps of either unit: epoch milliseconds
     float, double                    float, double: a float is the nearest one
-    string                           string
-    bytes                            binary, fixed(n): if it has n bytes
+    string                           string; uuid: if it is one
+    bytes                            binary, fixed(n): if it has n bytes; uuid: if it has 16
     enum                             string: the name; int, long: the number
     message                          struct, fields by name
     repeated                         list
     map                              map
-    google.protobuf.Timestamp        timestamp, timestamptz: if whole microseconds
+    google.protobuf.Timestamp        timestamp, timestamptz: if whole microseconds;
+                                     timestamp_ns, timestamptz_ns: if in range
     google.protobuf.*Value (wrapper) what its value becomes, or null
     google.type.Date                 date
     google.type.TimeOfDay            time: if whole microseconds
@@ -40,6 +41,9 @@ from hotset.errors import SchemaMismatchError
 
 _types: Final = pa.types
 
+# Of columns of timestamps, and how many of them are a second.
+UNITS: Final = {"us": 1_000_000, "ns": 1_000_000_000}
+
 
 class Form(Enum):
     """How one value of a message becomes one of a column."""
@@ -59,6 +63,7 @@ class Form(Enum):
     DATE = auto()
     TIME_OF_DAY = auto()
     DECIMAL = auto()
+    UUID_TEXT = auto()
 
 
 class Shape(Enum):
@@ -114,7 +119,7 @@ _INTEGERS: Final = (
 
 
 def _is_timestamp(wanted: pa.DataType) -> bool:
-    return bool(_types.is_timestamp(wanted)) and wanted.unit == "us"
+    return bool(_types.is_timestamp(wanted)) and wanted.unit in UNITS
 
 
 def _is_floating(wanted: pa.DataType) -> bool:
@@ -123,6 +128,10 @@ def _is_floating(wanted: pa.DataType) -> bool:
 
 def _is_time(wanted: pa.DataType) -> bool:
     return bool(_types.is_time64(wanted)) and wanted.unit == "us"
+
+
+def _is_uuid(wanted: pa.DataType) -> bool:
+    return bool(wanted == pa.uuid())
 
 
 def _is_message_free(wanted: pa.DataType) -> bool:
@@ -136,8 +145,10 @@ _SCALARS: Final[tuple[tuple[tuple[int, ...], _Fits, Form], ...]] = (
     (_LONGS, _is_timestamp, Form.MILLISECONDS),
     ((_F.TYPE_FLOAT, _F.TYPE_DOUBLE), _is_floating, Form.FLOATING),
     ((_F.TYPE_STRING,), _types.is_string, Form.STRING),
+    ((_F.TYPE_STRING,), _is_uuid, Form.UUID_TEXT),
     ((_F.TYPE_BYTES,), _types.is_binary, Form.BINARY),
     ((_F.TYPE_BYTES,), _types.is_fixed_size_binary, Form.FIXED),
+    ((_F.TYPE_BYTES,), _is_uuid, Form.FIXED),
     ((_F.TYPE_ENUM,), _types.is_string, Form.NAME),
     ((_F.TYPE_ENUM,), _types.is_signed_integer, Form.INTEGER),
 )

@@ -16,7 +16,7 @@ import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
 from hotset.decode.builders import Builder, Kind
-from hotset.decode.protobuf.plan import Form, Part, Shape, Value
+from hotset.decode.protobuf.plan import UNITS, Form, Part, Shape, Value
 
 _MOST_REQUIRED: Final = 62
 
@@ -198,7 +198,6 @@ class _Compiler:
         is_name = target.form == _FORMS[Form.NAME]
         is_closed = field.enum_type is not None and field.enum_type.is_closed
         wanted = target.value.wanted if target.value else pa.null()
-        digits = (wanted.precision, wanted.scale) if pa.types.is_decimal(wanted) else (0, 0)
         return (
             *(field.number, field.type, shape),
             oneof.index if oneof is not None and len(oneof.fields) > 1 else -1,
@@ -207,7 +206,7 @@ class _Compiler:
             int(target.must),
             *(self._default(field) if target.slot >= 0 else (0, 0, 0)),
             *(self._name_table(field.enum_type) if is_name or is_closed else (0, 0)),
-            *(int(is_closed), *digits),
+            *(int(is_closed), *_digits(wanted)),
         )
 
     def _default(self, field: FieldDescriptor) -> tuple[int, int, int]:
@@ -231,6 +230,12 @@ class _Compiler:
     def _keep(self, text: bytes) -> tuple[int, int]:
         self._blob += text
         return len(self._blob) - len(text), len(text)
+
+
+def _digits(wanted: pa.DataType) -> tuple[int, int]:
+    if pa.types.is_decimal(wanted):
+        return wanted.precision, wanted.scale
+    return (UNITS[wanted.unit], 0) if pa.types.is_timestamp(wanted) else (0, 0)
 
 
 def _packed(builder: Builder) -> tuple[int, ...]:
@@ -258,4 +263,6 @@ def _kept_as(wanted: pa.DataType) -> tuple[Kind, int]:
         return Kind.STRUCT, 0
     if types.is_primitive(wanted) or types.is_fixed_size_binary(wanted) or types.is_decimal128(wanted):
         return Kind.FIXED, wanted.bit_width // 8
+    if wanted == pa.uuid():
+        return Kind.FIXED, wanted.byte_width
     raise NotCompiledError

@@ -19,8 +19,9 @@ from google.protobuf.message import DecodeError as ProtobufDecodeError
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from hotset.decode.byte_text import parse_uuid
 from hotset.decode.decoded import Decoded, MisfitError, decode_one_by_one
-from hotset.decode.protobuf.plan import Form, Part, Shape, Value
+from hotset.decode.protobuf.plan import UNITS, Form, Part, Shape, Value
 
 Convert = Callable[[Any], Any]
 DecodePayloads = Callable[[pa.BinaryArray, int], Decoded]
@@ -92,17 +93,19 @@ def _unchecked_reader(part: Part) -> Convert:
     if part.shape is Shape.LIST:
         return lambda message: [convert(each) for each in getattr(message, name)]
     if part.key is not None:
-        return _map_reader(name, _explaining(part.path, part.key), convert)
+        return _map_reader(name, part.path, _explaining(part.path, part.key), convert)
     if not source.has_presence or source.has_default_value:
         return lambda message: convert(getattr(message, name))
     return lambda message: convert(getattr(message, name)) if message.HasField(name) else None
 
 
-def _map_reader(name: str, key: Convert, value: Convert) -> Convert:
+def _map_reader(name: str, path: str, key: Convert, value: Convert) -> Convert:
     # Entries have no order of their own, so that of their keys makes equal maps equal.
     def read(message: Any) -> Any:
         entries = getattr(message, name)
         keys = {each: key(each) for each in entries}
+        if len(set(keys.values())) < len(keys):  # different texts may be one UUID
+            raise MisfitError(f"column {path!r} holds a key twice")
         return [(keys[each], value(entries[each])) for each in sorted(keys)]
 
     return read
@@ -180,9 +183,13 @@ def _scaled(unscaled: int, scale: int, wanted: pa.DataType) -> Decimal:
 
 
 def _milliseconds(found: int, wanted: pa.DataType) -> int:
-    if not -(1 << 63) <= found * 1000 < 1 << 63:
+    return _within(found * (UNITS[wanted.unit] // 1000), wanted)
+
+
+def _within(units: int, wanted: pa.DataType) -> int:
+    if not -(1 << 63) <= units < 1 << 63:
         raise _outside(wanted)
-    return found * 1000
+    return units
 
 
 def _floating(found: float, wanted: pa.DataType) -> float:
@@ -201,6 +208,13 @@ def _string(found: str | bytes, wanted: pa.DataType) -> str:
     return found
 
 
+def _uuid(found: str | bytes, wanted: pa.DataType) -> bytes:
+    try:
+        return parse_uuid(_string(found, wanted))
+    except ValueError:
+        raise MisfitError(f"wants {wanted}, and holds text that is no UUID") from None
+
+
 def _fixed(found: bytes, wanted: pa.DataType) -> bytes:
     if len(found) != wanted.byte_width:
         raise MisfitError(f"wants {wanted}, and holds {len(found)} bytes")
@@ -210,9 +224,11 @@ def _fixed(found: bytes, wanted: pa.DataType) -> bytes:
 def _timestamp(found: Any, wanted: pa.DataType) -> int:
     if not (_FIRST_SECOND <= found.seconds <= _LAST_SECOND and 0 <= found.nanos < _NANOS):
         raise _outside(wanted)
-    if found.nanos % 1000:
+    units = UNITS[wanted.unit]
+    fraction, lost = divmod(int(found.nanos), _NANOS // units)
+    if lost:
         raise _rounded(wanted)
-    return int(found.seconds) * 1_000_000 + int(found.nanos) // 1000
+    return _within(int(found.seconds) * units + fraction, wanted)
 
 
 def _date(found: Any, wanted: pa.DataType) -> int:
@@ -259,4 +275,5 @@ _CONVERTERS: Final[Mapping[Form, Callable[[Any, pa.DataType], Any]]] = {
     Form.DATE: _date,
     Form.TIME_OF_DAY: _time_of_day,
     Form.DECIMAL: _decimal,
+    Form.UUID_TEXT: _uuid,
 }

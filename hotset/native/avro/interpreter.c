@@ -13,10 +13,10 @@
 
 #include "../arrow/keys.h"
 #include "../arrow/utf8.h"
+#include "../arrow/uuids.h"
 #include "cursor.h"
 #include "values.h"
 
-#define UUID_TEXT 36
 #define SMALL 16
 /* Kept out of the function that runs steps, which then has fewer registers to save. */
 #define RARE static __attribute__((noinline))
@@ -307,23 +307,23 @@ RARE int read_uuid_text(avro_run *run, int32_t place, arrow_builder *builder) {
     if (!avro_take_counted(run, place, &found, &size)) {
         return 0;
     }
-    uint8_t value[16];
-    if (!avro_parse_uuid(found, size, value)) {
+    uint8_t value[ARROW_UUID_BYTES];
+    if (!arrow_parse_uuid(found, size, value)) {
         return avro_fail(run, CODE_UUID, place, 0);
     }
-    return put_raw(run, place, builder, value, 16);
+    return put_raw(run, place, builder, value, ARROW_UUID_BYTES);
 }
 
 RARE int read_uuid_bytes(avro_run *run, int32_t place, arrow_builder *builder) {
     const uint8_t *found;
-    uint8_t text[UUID_TEXT];
-    if (!avro_take(run, place, 16, &found)) {
+    uint8_t text[ARROW_UUID_TEXT];
+    if (!avro_take(run, place, ARROW_UUID_BYTES, &found)) {
         return 0;
     }
-    avro_render_uuid(found, text);
+    arrow_render_uuid(found, text);
     const uint8_t *limit = run->limit;
-    run->limit = text + UUID_TEXT;
-    int is_put = put_bytes(run, place, builder, text, UUID_TEXT);
+    run->limit = text + ARROW_UUID_TEXT;
+    int is_put = put_bytes(run, place, builder, text, ARROW_UUID_TEXT);
     run->limit = limit;
     return is_put;
 }

@@ -1,12 +1,8 @@
-/* Values out of bytes: UUIDs, decimals. None of these knows steps or builders. */
+/* Decimals out of bytes. Nothing here knows steps or builders. */
 #ifndef KAFKAICEBERG_AVRO_VALUES_H
 #define KAFKAICEBERG_AVRO_VALUES_H
 
 #include <stdint.h>
-
-/* A UUID of 36 characters as 16 bytes, and the other way round. */
-int avro_parse_uuid(const uint8_t *text, int64_t size, uint8_t *found);
-void avro_render_uuid(const uint8_t *bytes, uint8_t *text);
 
 /* A big-endian number times a power of ten as a little-endian one of 16 bytes. Returns CODE_NONE,
  * CODE_RANGE or CODE_ROUNDED. */

@@ -5,6 +5,8 @@
  */
 #include "program.h"
 
+#include "../arrow/uuids.h"
+
 /* A map's key and value, or a list's one item, or nothing but fields. */
 static int has_parts(const json_program *program, const json_node *node) {
     if (node->form == FORM_LIST) {
@@ -44,10 +46,13 @@ static int fits(const json_program *program, const json_node *node, const arrow_
     case FORM_DATE:
         return arrow_has_width(shape, 4, 4);
     case FORM_TIME:
-    case FORM_TIMESTAMP:
         return arrow_has_width(shape, 8, 8);
+    case FORM_TIMESTAMP:
+        return arrow_has_width(shape, 8, 8) && (node->b == 6 || node->b == 9);
     case FORM_BINARY:
         return shape->kind == ARROW_BYTES || (shape->kind == ARROW_FIXED && shape->width <= JSON_LARGEST_FIXED);
+    case FORM_UUID:
+        return arrow_has_width(shape, ARROW_UUID_BYTES, ARROW_UUID_BYTES);
     default:
         return 0;
     }

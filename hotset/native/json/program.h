@@ -20,8 +20,9 @@ enum json_form {
     FORM_STRING,
     FORM_DATE,
     FORM_TIME,
-    FORM_TIMESTAMP, /* a: whether text has an offset from UTC */
+    FORM_TIMESTAMP, /* a: whether text has an offset from UTC; b: digits of a second's fraction, 6 or 9 */
     FORM_BINARY,
+    FORM_UUID,
     FORM_COUNT,
 };
 

@@ -11,6 +11,7 @@
 
 #include "../arrow/keys.h"
 #include "../arrow/utf8.h"
+#include "../arrow/uuids.h"
 #include "cursor.h"
 #include "numbers.h"
 #include "text.h"
@@ -187,13 +188,14 @@ static int read_time(json_run *run, arrow_builder *builder) {
 
 static int read_timestamp(json_run *run, const json_node *node, arrow_builder *builder) {
     const uint8_t *text;
-    int64_t size, micros;
+    int64_t size, found;
     if (run->at < run->end && *run->at == '"') {
-        return read_plain(run, &text, &size) && json_read_timestamp(text, size, node->a != 0, &micros) &&
-               put(run, builder, &micros, 8);
+        return read_plain(run, &text, &size) && json_read_timestamp(text, size, node->a != 0, node->b, &found) &&
+               put(run, builder, &found, 8);
     }
-    return json_read_whole(&run->at, run->end, &micros) && !__builtin_mul_overflow(micros, (int64_t)1000, &micros) &&
-           put(run, builder, &micros, 8);
+    int64_t per_millisecond = node->b == 6 ? 1000 : 1000000;
+    return json_read_whole(&run->at, run->end, &found) && !__builtin_mul_overflow(found, per_millisecond, &found) &&
+           put(run, builder, &found, 8);
 }
 
 static int read_fixed(json_run *run, arrow_builder *builder, const uint8_t *text, int64_t size) {
@@ -220,6 +222,14 @@ static int read_binary(json_run *run, arrow_builder *builder) {
         arrow_end_bytes(builder, size);
     }
     return size >= 0;
+}
+
+static int read_uuid(json_run *run, arrow_builder *builder) {
+    const uint8_t *text;
+    int64_t size;
+    uint8_t found[ARROW_UUID_BYTES];
+    return read_plain(run, &text, &size) && arrow_parse_uuid(text, size, found) &&
+           put(run, builder, found, sizeof(found));
 }
 
 /* The child of a key with escapes; such keys are rare, and most are short. */
@@ -417,6 +427,8 @@ static int read_value(json_run *run, int32_t place) {
         return read_time(run, builder);
     case FORM_TIMESTAMP:
         return read_timestamp(run, node, builder);
+    case FORM_UUID:
+        return read_uuid(run, builder);
     default:
         return read_binary(run, builder);
     }

@@ -4,8 +4,7 @@
  */
 #include "times.h"
 
-enum { DATE_SIZE = 10, SECOND = 1000000, MOST_FRACTION = 6 };
-static const int64_t DAY = (int64_t)86400 * SECOND;
+enum { DATE_SIZE = 10, DAY = 86400, MICROS = 6 };
 
 static int two_digits(const uint8_t *at, int64_t *found) {
     uint8_t tens = (uint8_t)(at[0] - '0'), ones = (uint8_t)(at[1] - '0');
@@ -35,20 +34,19 @@ int json_read_date(const uint8_t *text, int64_t size, int32_t *days) {
     return 1;
 }
 
-/* ".f" up to ".ffffff" at the end of a time. */
-static int read_fraction(const uint8_t *text, int64_t size, int64_t *micros) {
-    int64_t found = 0;
-    if (size < 2 || size > 1 + MOST_FRACTION || text[0] != '.') {
+/* ".f" and more, up to so many digits, at the end of a time; as if it had them all. */
+static int read_fraction(const uint8_t *text, int64_t size, int64_t digits, int64_t *found) {
+    *found = 0;
+    if (size < 2 || size > 1 + digits || text[0] != '.') {
         return 0;
     }
-    for (int64_t i = 1; i <= MOST_FRACTION; i++) {
+    for (int64_t i = 1; i <= digits; i++) {
         uint8_t digit = i < size ? (uint8_t)(text[i] - '0') : 0;
         if (digit > 9) {
             return 0;
         }
-        found = found * 10 + digit;
+        *found = *found * 10 + digit;
     }
-    *micros += found;
     return 1;
 }
 
@@ -62,20 +60,33 @@ static int read_minutes(const uint8_t *text, int64_t *minutes) {
     return 1;
 }
 
-int json_read_time(const uint8_t *text, int64_t size, int64_t *micros) {
+static int64_t units_of(int64_t digits) { return digits == MICROS ? 1000000 : 1000000000; }
+
+/* "HH:MM:SS" and a fraction. */
+static int read_seconds(const uint8_t *text, int64_t size, int64_t digits, int64_t *seconds, int64_t *fraction) {
     int64_t minutes, second;
     if (size < 8 || !read_minutes(text, &minutes) || text[5] != ':' || !two_digits(text + 6, &second) ||
         second > 59) {
         return 0;
     }
-    *micros = (minutes * 60 + second) * SECOND;
-    return size == 8 || read_fraction(text + 8, size - 8, micros);
+    *seconds = minutes * 60 + second;
+    *fraction = 0;
+    return size == 8 || read_fraction(text + 8, size - 8, digits, fraction);
+}
+
+int json_read_time(const uint8_t *text, int64_t size, int64_t *micros) {
+    int64_t seconds, fraction;
+    if (!read_seconds(text, size, MICROS, &seconds, &fraction)) {
+        return 0;
+    }
+    *micros = seconds * units_of(MICROS) + fraction;
+    return 1;
 }
 
 /* "Z", "+HH", "+HHMM" or "+HH:MM" at the end; how many bytes it takes, or 0. */
-static int64_t read_offset(const uint8_t *text, int64_t size, int64_t *micros) {
+static int64_t read_offset(const uint8_t *text, int64_t size, int64_t *seconds) {
     if (text[size - 1] == 'Z') {
-        *micros = 0;
+        *seconds = 0;
         return 1;
     }
     /* Behind the date there is no other sign. */
@@ -89,15 +100,15 @@ static int64_t read_offset(const uint8_t *text, int64_t size, int64_t *micros) {
             (taken > 4 && !two_digits(at + taken - 2, &minute)) || hour > 23 || minute > 59) {
             return 0;
         }
-        *micros = (hour * 60 + minute) * 60 * SECOND * (*at == '-' ? -1 : 1);
+        *seconds = (hour * 60 + minute) * 60 * (*at == '-' ? -1 : 1);
         return taken;
     }
     return 0;
 }
 
-int json_read_timestamp(const uint8_t *text, int64_t size, int has_offset, int64_t *micros) {
+int json_read_timestamp(const uint8_t *text, int64_t size, int has_offset, int64_t digits, int64_t *found) {
     int32_t days;
-    int64_t of_day, offset = 0;
+    int64_t of_day, offset = 0, fraction = 0;
     if (size < DATE_SIZE + 6 || !json_read_date(text, DATE_SIZE, &days) ||
         (text[DATE_SIZE] != 'T' && text[DATE_SIZE] != ' ')) {
         return 0;
@@ -112,10 +123,11 @@ int json_read_timestamp(const uint8_t *text, int64_t size, int has_offset, int64
         size -= taken;
     }
     if (size == 5 && read_minutes(text, &of_day)) {
-        of_day *= (int64_t)60 * SECOND;
-    } else if (!json_read_time(text, size, &of_day)) {
+        of_day *= 60;
+    } else if (!read_seconds(text, size, digits, &of_day, &fraction)) {
         return 0;
     }
-    *micros = days * DAY + of_day - offset;
-    return 1;
+    int64_t seconds = (int64_t)days * DAY + of_day - offset;
+    return !__builtin_mul_overflow(seconds, units_of(digits), found) &&
+           !__builtin_add_overflow(*found, fraction, found);
 }

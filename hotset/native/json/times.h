@@ -10,7 +10,8 @@ int json_read_date(const uint8_t *text, int64_t size, int32_t *days);
 /* "HH:MM:SS[.ffffff]", as microseconds. */
 int json_read_time(const uint8_t *text, int64_t size, int64_t *micros);
 
-/* A date, "T" or a space, a time with at least minutes, and an offset from UTC or none, as wanted. */
-int json_read_timestamp(const uint8_t *text, int64_t size, int has_offset, int64_t *micros);
+/* A date, "T" or a space, a time with at least minutes, and an offset from UTC or none, as wanted; in units of
+ * a second's fraction of 6 or 9 digits. */
+int json_read_timestamp(const uint8_t *text, int64_t size, int has_offset, int64_t digits, int64_t *found);
 
 #endif

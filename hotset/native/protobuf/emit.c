@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../arrow/keys.h"
 #include "../arrow/powers.h"
+#include "../arrow/uuids.h"
 
 typedef __int128 wide;
 
@@ -126,10 +128,10 @@ static int emit_floating(arrow_builder *to, const field_plan *field, int64_t bit
     return isinf(narrow) && !isinf(found) ? REFUSED : add_fixed(to, &narrow);
 }
 
-static int emit_milliseconds(arrow_builder *to, int64_t number)
+static int emit_milliseconds(arrow_builder *to, const field_plan *field, int64_t number)
 {
-    int64_t micros;
-    return __builtin_mul_overflow(number, (int64_t)1000, &micros) ? REFUSED : add_fixed(to, &micros);
+    int64_t units;
+    return __builtin_mul_overflow(number, field->precision / 1000, &units) ? REFUSED : add_fixed(to, &units);
 }
 
 static int emit_name(machine *on, const field_plan *field, int64_t number)
@@ -141,14 +143,25 @@ static int emit_name(machine *on, const field_plan *field, int64_t number)
     return add_bytes(on->builders + field->builder, on->blob + name->at, (size_t)name->size);
 }
 
-static int emit_timestamp(arrow_builder *to, const slot *parts)
+static int emit_uuid(arrow_builder *to, const slot *text)
+{
+    uint8_t found[ARROW_UUID_BYTES];
+    return arrow_parse_uuid(text->bytes, (int64_t)text->size, found) ? add_fixed(to, found) : REFUSED;
+}
+
+static int emit_timestamp(arrow_builder *to, const field_plan *field, const slot *parts)
 {
     const int64_t seconds = parts[0].number, nanos = parts[1].number;
-    if (seconds < FIRST_SECOND || seconds > LAST_SECOND || nanos < 0 || nanos >= NANOS || nanos % 1000 != 0) {
+    if (seconds < FIRST_SECOND || seconds > LAST_SECOND || nanos < 0 || nanos >= NANOS) {
         return REFUSED;
     }
-    const int64_t micros = seconds * MICROS + nanos / 1000;
-    return add_fixed(to, &micros);
+    const int64_t per_unit = NANOS / field->precision;
+    const wide units = (wide)seconds * field->precision + nanos / per_unit;
+    if (nanos % per_unit != 0 || units < INT64_MIN || units > INT64_MAX) {
+        return REFUSED;
+    }
+    const int64_t found = (int64_t)units;
+    return add_fixed(to, &found);
 }
 
 static int is_leap(int64_t year)
@@ -220,7 +233,7 @@ static int emit_message(machine *on, const field_plan *field, const slot *value,
             done = emit_parts(on, message, base, depth + 1);
             break;
         case FORM_TIMESTAMP:
-            done = emit_timestamp(to, parts);
+            done = emit_timestamp(to, field, parts);
             break;
         case FORM_DATE:
             done = emit_date(to, parts);
@@ -250,7 +263,7 @@ int emit_value(machine *on, const field_plan *field, const slot *value, int dept
     case FORM_WHOLE_DECIMAL:
         return emit_whole_decimal(to, field, value->number);
     case FORM_MILLISECONDS:
-        return emit_milliseconds(to, value->number);
+        return emit_milliseconds(to, field, value->number);
     case FORM_FLOATING:
         return emit_floating(to, field, value->number);
     case FORM_STRING:
@@ -260,6 +273,8 @@ int emit_value(machine *on, const field_plan *field, const slot *value, int dept
         return value->size == (size_t)to->shape->width ? add_fixed(to, value->bytes) : REFUSED;
     case FORM_NAME:
         return emit_name(on, field, value->number);
+    case FORM_UUID_TEXT:
+        return emit_uuid(to, value);
     default:
         return emit_message(on, field, value, depth);
     }
@@ -292,6 +307,8 @@ static int emit_entries(machine *on, const field_plan *field, size_t base, size_
 {
     const message_plan *message = on->messages + field->message;
     const field_plan *parts = on->fields + message->first_field;
+    const arrow_builder *keys = on->builders + parts->builder;
+    const int64_t first_key = keys->length;
     size_t before = end;
     for (size_t at = base; at < end; at++) {
         if (on->entries[at].field != field) {
@@ -309,6 +326,11 @@ static int emit_entries(machine *on, const field_plan *field, size_t base, size_
         if (done != DONE) {
             return done;
         }
+    }
+    /* Different texts may be one UUID. */
+    const int twins = parts->form == FORM_UUID_TEXT ? arrow_has_twins(keys, first_key) : 0;
+    if (twins != 0) {
+        return twins == NO_MEMORY ? NO_MEMORY : REFUSED;
     }
     return arrow_append_list(on->builders, on->builders + field->list);
 }

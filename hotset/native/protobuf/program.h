@@ -56,6 +56,7 @@ enum {
     FORM_DATE,
     FORM_TIME_OF_DAY,
     FORM_DECIMAL,
+    FORM_UUID_TEXT,
 };
 
 typedef struct {
@@ -83,7 +84,7 @@ typedef struct {
     int64_t must;         /* whether null is refused */
     int64_t number_default, default_at, default_size;
     int64_t first_name, name_count, is_closed; /* of an enum */
-    int64_t precision, scale;                  /* of a decimal */
+    int64_t precision, scale;                  /* of a decimal; of a timestamp, how many units are a second */
 } field_plan;
 
 typedef struct {
