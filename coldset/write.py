@@ -16,6 +16,7 @@ from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.manifest import DataFile
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import UUIDType
 
 
 def write_files(
@@ -40,15 +41,21 @@ def write_files(
 
 def _grouped(metadata: TableMetadata, rows: pa.Table) -> pa.Table:
     """Return rows that the library can group by their partitions: it cannot by UUIDs, but by their bytes."""
-    identities = {
-        part.source_id for part in metadata.spec().fields if isinstance(part.transform, IdentityTransform)
-    }
-    names = {metadata.schema().find_column_name(each) for each in identities}
-    columns = [
-        part.with_type(part.type.storage_type) if part.name in names and part.type == pa.uuid() else part
-        for part in rows.schema
-    ]
-    return rows.cast(pa.schema(columns))
+    if not any(
+        isinstance(part.transform, IdentityTransform)
+        and isinstance(metadata.schema().find_type(part.source_id), UUIDType)
+        for part in metadata.spec().fields
+    ):
+        return rows
+    return rows.cast(pa.schema([part.with_type(_as_bytes(part.type)) for part in rows.schema]))
+
+
+def _as_bytes(kind: pa.DataType) -> pa.DataType:
+    if kind == pa.uuid():
+        return kind.storage_type
+    if pa.types.is_struct(kind):
+        return pa.struct([part.with_type(_as_bytes(part.type)) for part in kind])
+    return kind  # nothing in lists or maps tells a partition
 
 
 def delete_files(metadata: TableMetadata, paths: Iterator[str], io_properties: Mapping[str, str]) -> None:
