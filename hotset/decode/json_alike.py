@@ -1,15 +1,16 @@
-"""JSON records that are all written alike, taken apart at their quotes without being parsed.
+"""JSON records that are all written alike, taken apart at their commas or quotes without being parsed.
 
-Cut at every quote, a flat object is keys, strings, and what is between them. Records are taken whose
-pieces are those of the first one but for the values, and whose values have the form of their columns. That
-is looked at in every piece, so what is taken is one sound object. It must never be more lenient than
-`json_exact`.
+Cut at every comma, a flat object is cells of a key and a value; where values have commas, at every quote it
+is keys, strings, and what is between them. Records are taken whose cells are those of the first one but for
+the values, and whose values have the form of their columns. That is looked at in every cell, so what is
+taken is one sound object. It must never be more lenient than `json_exact`.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
@@ -18,20 +19,13 @@ from pyarrow import csv
 
 from hotset.decode.decoded import batch_of
 from hotset.decode.json_columns import Column, convert, convert_text, either, is_covered, unless, without
+from hotset.decode.json_form import Cell, cells_of, tokens_like, values_of
 from hotset.decode.json_tokens import has_match
 
+_MARKS: Final = ",", '"'
 _LEAST_SHARE: Final = 4  # a form that only one record of more than so many has is not worth the steps
 _BLOCK_BYTES: Final = 1024 * 1024  # stays in the cache
-
-_INTEGER: Final = r"-?(?:0|[1-9][0-9]*)"
-_NUMBER: Final = rf"{_INTEGER}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
-# -0 is an integer, and as such no negative zero.
-_FLOATING: Final = rf"0|-?[1-9][0-9]*|{_INTEGER}(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)"
-_WORD: Final = "true|false"
-_BEGIN: Final = re.compile(r" *\{ *")
-_MEMBER: Final = re.compile(
-    rf'"([^"\\]*)"( *: *)(?:"[^"\\]*"|({_NUMBER}|{_WORD}|null))( *(?:,|(}})) *)', re.ASCII
-)
+_LONGEST: Final = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,65 +54,14 @@ def take_alike(payloads: pa.BinaryArray, schema: pa.Schema) -> Alike | None:
         return None
     try:
         text = payloads.cast(pa.string())
-        form = _form_of(text[0].as_py())
-        return None if form is None else _take(text, form, schema)
+        values = values_of(text[0].as_py())
+        for mark in _MARKS:
+            cells = cells_of(text[0].as_py(), values, mark)
+            cut = _cut_alike(text, len(cells), mark) if cells else None
+            if cut is not None:
+                return _take(*cut, cells, schema)
     except pa.ArrowInvalid:  # some are no text, or too long
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Bare:
-    """A value that is no string, and what is before and after it in its piece."""
-
-    piece: str
-    before: str
-    after: str
-
-
-@dataclass(slots=True)
-class _Form:
-    """How a flat object is written.
-
-    Attributes:
-        count: Its pieces. They have their numbers for names.
-        same: Those that are the same in every object written so.
-        strings: Keys, and the pieces that are their strings.
-        bare: Keys, and their other values.
-    """
-
-    count: int = 0
-    same: dict[str, str] = field(default_factory=dict)
-    strings: dict[str, str] = field(default_factory=dict)
-    bare: dict[str, _Bare] = field(default_factory=dict)
-
-    def fix(self, piece: str) -> None:
-        """Add a piece that is always the same."""
-        self.same[self.vary()] = piece
-
-    def vary(self) -> str:
-        """Add another piece."""
-        self.count += 1
-        return str(self.count - 1)
-
-
-def _form_of(text: str) -> _Form | None:
-    """Return how an object is written; None if it is no flat one, or not certainly."""
-    form, found = _Form(), _BEGIN.match(text)
-    form.fix(found[0] if found else "")
-    while found:
-        found = _MEMBER.match(text, found.end())
-        if found is None or found[1] in form.strings or found[1] in form.bare:
-            return None
-        key, before, bare, after, end = found.groups()
-        form.fix(key)
-        if bare is None:
-            form.fix(before)
-            form.strings[key] = form.vary()
-            form.fix(after)
-        else:
-            form.bare[key] = _Bare(form.vary(), before, after)
-        if end:
-            return form if found.end() == len(text) else None
+        pass
     return None
 
 
@@ -133,127 +76,152 @@ def _has_controls(payloads: pa.BinaryArray) -> bool:
     return bool(pc.min_max(characters)["min"].as_py() < ord(" "))
 
 
-def _take(text: pa.StringArray, form: _Form, schema: pa.Schema) -> Alike | None:
-    has_pieces = None
+def _cut_alike(text: pa.StringArray, count: int, mark: str) -> tuple[pa.Table, pa.BooleanArray | None] | None:
+    """Return a column of each cell, and which texts have so many if not all have; None if few have."""
     try:
-        pieces = _cut(text, form)
+        return _cut(text, count, mark), None
     except pa.ArrowInvalid:  # one has more of them, or less
-        has_pieces = pc.equal(pc.count_substring(text, '"'), form.count - 1)
-        if has_pieces.true_count * _LEAST_SHARE < len(text):
-            return None
-        pieces = _cut(text.filter(has_pieces), form)
-    refused = either(_unlike(pieces, form), _escaped(text, pieces, form))
-    bare = [pieces.column(each.piece).chunk(0) for each in form.bare.values()]
-    written = pc.binary_join_element_wise(*bare, "", "\n") if bare else pa.array([], pa.string())
-    refused = either(refused, _misfits(written, form, schema))
-    if refused is not None and refused.false_count * _LEAST_SHARE < len(text):
+        has_cells = pc.equal(pc.count_substring(text, mark), count - 1)
+    if has_cells.true_count * _LEAST_SHARE < len(text):
         return None
-    has_nulls = has_match(written, "null")
-    arrays = []
-    for each in schema:
-        values, misfits = _column(pieces, form, each, refused, has_nulls=has_nulls)
-        arrays.append(values)
-        refused = either(refused, misfits)
-    return _alike(batch_of(arrays, schema, pieces.num_rows), has_pieces, refused)
+    return _cut(text.filter(has_cells), count, mark), has_cells
 
 
-def _cut(text: pa.StringArray, form: _Form) -> pa.Table:
-    """Return a column of each piece, as the cells of lines that are cut at their quotes.
+def _cut(text: pa.StringArray, count: int, mark: str) -> pa.Table:
+    """Return a column of each cell, as those of lines that are cut at their marks.
 
     Raises:
-        pyarrow.ArrowInvalid: A text has another number of pieces, or is very long.
+        pyarrow.ArrowInvalid: A text has another number of cells, or is very long.
     """
-    names = [str(number) for number in range(form.count)]
-    whole = pa.ListArray.from_arrays(pa.array([0, len(text)], pa.int32()), text)
-    lines = pa.BufferReader(pc.binary_join(whole, "\n")[0].as_buffer())
+    names = [str(number) for number in range(count)]
     found = csv.read_csv(
-        lines,
+        pa.BufferReader(_lines(text)[0].as_buffer()),
         csv.ReadOptions(column_names=names, use_threads=False, block_size=_BLOCK_BYTES),
         csv.ParseOptions(
-            delimiter='"', quote_char=False, double_quote=False, escape_char=False, ignore_empty_lines=False
+            delimiter=mark, quote_char=False, double_quote=False, escape_char=False, ignore_empty_lines=False
         ),
-        csv.ConvertOptions(check_utf8=False, column_types=dict.fromkeys(names, pa.string())),
+        csv.ConvertOptions(check_utf8=False, column_types=dict.fromkeys(names, pa.binary())),
     ).combine_chunks()
     if found.num_rows != len(text) or any(column.null_count for column in found.columns):
         raise pa.ArrowInvalid("some lines are empty")
     return found
 
 
-def _unlike(pieces: pa.Table, form: _Form) -> pa.BooleanArray | None:
-    """Return where a piece is not what it is in the first object."""
-    same = pieces.select(list(form.same))
+def _take(
+    pieces: pa.Table, has_cells: pa.BooleanArray | None, cells: Sequence[Cell], schema: pa.Schema
+) -> Alike | None:
+    columns = [column.chunk(0) for column in pieces.columns]
+    refused = _unlike(pieces, cells)
+    strings: dict[str, pa.StringArray] = {}
+    bare: dict[str, pa.StringArray] = {}
+    for cell, column in zip(cells, columns, strict=True):
+        if cell.value is not None:
+            inside, misfits = _inside(column, cell)
+            refused = either(refused, misfits)
+            (strings if cell.value.is_string else bare)[cell.value.key] = inside
+    refused = either(refused, _quoted(strings.values()))
+    for key, tokens in bare.items():
+        refused = either(refused, _misfits(tokens, schema.field(key).type if key in schema.names else None))
+    rows = pieces.num_rows if has_cells is None else len(has_cells)
+    if refused is not None and refused.false_count * _LEAST_SHARE < rows:
+        return None
+    has_nulls = has_match(bare.values(), "null")
+    arrays = []
+    for each in schema:
+        values, misfits = _column(strings, bare, each, refused, rows=pieces.num_rows, has_nulls=has_nulls)
+        arrays.append(values)
+        refused = either(refused, misfits)
+    return _alike(batch_of(arrays, schema, pieces.num_rows), has_cells, refused)
+
+
+def _unlike(pieces: pa.Table, cells: Sequence[Cell]) -> pa.BooleanArray | None:
+    """Return where a cell without a value is not what it is in the first object."""
+    texts = {str(place): cell.before for place, cell in enumerate(cells) if cell.value is None}
+    same = pieces.select(list(texts))
     # Each as the one before: far cheaper than each as the first.
-    if same.slice(0, 1).to_pylist() == [form.same] and same.slice(1).equals(same.slice(0, same.num_rows - 1)):
+    if not texts or (
+        same.slice(0, 1).to_pylist() == [texts] and same.slice(1).equals(same.slice(0, same.num_rows - 1))
+    ):
         return None
     refused = None
-    for name, piece in form.same.items():
-        refused = either(refused, unless(pc.equal(pieces.column(name).chunk(0), piece)))
+    for name, text in texts.items():
+        refused = either(refused, unless(pc.equal(pieces.column(name).chunk(0), text)))
     return refused
 
 
-def _escaped(text: pa.StringArray, pieces: pa.Table, form: _Form) -> pa.BooleanArray | None:
-    """Return where a string has an escape in it, or ends at a quote that is none."""
+def _inside(column: pa.BinaryArray, cell: Cell) -> tuple[pa.StringArray, pa.BooleanArray | None]:
+    """Return what is in cells for the value, and where something else is around it."""
     refused = None
-    for piece in form.strings.values() if has_match(text, r"\\") else ():
-        refused = either(refused, pc.match_substring(pieces.column(piece).chunk(0), "\\"))
+    if cell.before:
+        refused = unless(pc.starts_with(column, cell.before))
+    if cell.after:
+        refused = either(refused, unless(pc.ends_with(column, cell.after)))
+    around = len(cell.before) + len(cell.after)
+    if not around:
+        return column.view(pa.string()), None
+    inside = pc.binary_slice(column, len(cell.before), -len(cell.after) or _LONGEST)
+    if _bytes_of(inside) + around * len(column) != _bytes_of(column):  # some have not even that
+        refused = either(refused, unless(pc.greater_equal(pc.binary_length(column), around)))
+    return inside.view(pa.string()), refused
+
+
+def _bytes_of(column: pa.BinaryArray) -> int:
+    ends = memoryview(column.buffers()[1]).cast("i")
+    return int(ends[column.offset + len(column)] - ends[column.offset])
+
+
+def _quoted(strings: Collection[pa.StringArray]) -> pa.BooleanArray | None:
+    """Return where a string has an escape in it, or a quote."""
+    refused = None
+    for character in '"', "\\":
+        if has_match(strings, re.escape(character)):
+            for each in strings:
+                refused = either(refused, pc.match_substring(each, character))
     return refused if refused is not None and refused.true_count else None
 
 
-def _misfits(written: pa.StringArray, form: _Form, schema: pa.Schema) -> pa.BooleanArray | None:
+def _misfits(tokens: pa.StringArray, kind: pa.DataType | None) -> pa.BooleanArray | None:
     """Return where a value is no string and does not have the form of its column, or of any value."""
-    line = ""
-    for key, each in form.bare.items():
-        tokens = _tokens_like(schema.field(key).type if key in schema.names else None)
-        line += rf"{re.escape(each.before)}(?:{tokens}){re.escape(each.after)}\n"
-    # As one long text first, where no piece has such a line break inside.
-    if has_match(written, rf"\A(?:{line})*\z") or not form.bare:
+    form = rf"(?:{tokens_like(kind)})"
+    # As lines of one long text first: searching that costs a fraction of searching each.
+    if has_match([_lines(tokens)], rf"\A(?:{form}\n)*{form}\z"):
         return None
-    return unless(pc.match_substring_regex(written, rf"\A{line}\z"))
+    return unless(pc.match_substring_regex(tokens, rf"\A{form}\z"))
 
 
-def _tokens_like(kind: pa.DataType | None) -> str:
-    """Return the pattern of values that are no strings, of a column or of none."""
-    if kind is None:
-        return rf"{_NUMBER}|{_WORD}|null"
-    if pa.types.is_boolean(kind):
-        return rf"{_WORD}|null"
-    if pa.types.is_integer(kind) or pa.types.is_timestamp(kind):
-        return rf"{_INTEGER}|null"
-    if pa.types.is_floating(kind):
-        return rf"{_FLOATING}|null"
-    if pa.types.is_decimal(kind):
-        return rf"{_NUMBER}|null"
-    return "null"
+def _lines(text: pa.StringArray) -> pa.StringArray:
+    """Return texts, which have no line breaks, as the lines of one."""
+    return pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(text)], pa.int32()), text), "\n")
 
 
 def _column(
-    pieces: pa.Table, form: _Form, wanted: pa.Field, refused: pa.BooleanArray | None, *, has_nulls: bool
+    strings: Mapping[str, pa.StringArray],
+    bare: Mapping[str, pa.StringArray],
+    wanted: pa.Field,
+    refused: pa.BooleanArray | None,
+    *,
+    rows: int,
+    has_nulls: bool,
 ) -> Column:
-    if wanted.name in form.strings:
-        text = pieces.column(form.strings[wanted.name]).chunk(0)
-        return convert_text(without(text, refused), wanted.type)
-    if wanted.name not in form.bare:
-        return Column(pa.nulls(pieces.num_rows, wanted.type), None)
-    found = form.bare[wanted.name]
-    tokens = pc.utf8_slice_codeunits(
-        without(pieces.column(found.piece).chunk(0), refused), len(found.before), -len(found.after)
-    )
+    if wanted.name in strings:
+        return convert_text(without(strings[wanted.name], refused), wanted.type)
+    if wanted.name not in bare:
+        return Column(pa.nulls(rows, wanted.type), None)
+    tokens = without(bare[wanted.name], refused)
     if has_nulls:
         tokens = pc.if_else(pc.equal(tokens, "null"), None, tokens)
     return convert(tokens, wanted.type)
 
 
-def _alike(
-    rows: pa.RecordBatch, has_pieces: pa.BooleanArray | None, refused: pa.BooleanArray | None
-) -> Alike:
-    if refused is None and has_pieces is None:
+def _alike(rows: pa.RecordBatch, has_cells: pa.BooleanArray | None, refused: pa.BooleanArray | None) -> Alike:
+    if refused is None and has_cells is None:
         return Alike(rows)
     numbers = pa.arange(0, rows.num_rows)
     if refused is not None:
         numbers = pc.if_else(refused, None, numbers)
         rows = rows.take(numbers)
     places = numbers
-    if has_pieces is not None:
-        nothing = pa.nulls(len(has_pieces), pa.int64())
-        places = pc.replace_with_mask(nothing, has_pieces, numbers)
+    if has_cells is not None:
+        nothing = pa.nulls(len(has_cells), pa.int64())
+        places = pc.replace_with_mask(nothing, has_cells, numbers)
     return Alike(rows, places.is_valid(), places)

@@ -114,8 +114,7 @@ def unless(fits: pa.BooleanArray) -> pa.BooleanArray | None:
     Raises:
         Nothing of its own.
     """
-    refused = pc.invert(pc.fill_null(fits, _FITS))
-    return refused if refused.true_count else None
+    return pc.invert(pc.fill_null(fits, _FITS)) if fits.false_count else None
 
 
 def _cast(tokens: pa.Array, cast: Callable[[pa.Array], pa.Array], likely: str) -> Column:
@@ -156,7 +155,7 @@ def _string(tokens: pa.StringArray, _wanted: pa.DataType) -> Column:
     tokens = without(tokens, refused)
     # Without an escape in it, the only quotes of a token are those around it.
     plain = pc.ascii_trim(tokens, '"')
-    if not has_match(tokens, r"\\"):
+    if not has_match([tokens], r"\\"):
         return Column(plain, refused)
     is_escaped = pc.and_kleene(pc.match_substring(tokens, "\\"), tokens.is_valid())
     read = pa.array([json.loads(token) for token in tokens.filter(is_escaped).to_pylist()], pa.string())

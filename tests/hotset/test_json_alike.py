@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,11 +69,12 @@ def encoded(row: dict[str, Any], style: dict[str, Any]) -> bytes:
 @st.composite
 def records(draw: st.DrawFn) -> list[bytes]:
     style = draw(st.sampled_from(STYLES))
-    made = [encoded(GOOD, style)] * draw(st.integers(4, 12))
+    good = draw(st.sampled_from([GOOD, {**GOOD, "s": "no comma"}]))
+    made = [encoded(good, style)] * draw(st.integers(4, 12))
     for place in draw(st.lists(st.integers(0, len(made) - 1), max_size=6)):
         if draw(st.booleans()):
             name = draw(st.sampled_from(sorted(OTHERS)))
-            made[place] = encoded({**GOOD, name: draw(st.sampled_from(OTHERS[name]))}, style)
+            made[place] = encoded({**good, name: draw(st.sampled_from(OTHERS[name]))}, style)
         else:
             text, at = made[place], draw(st.integers(0, len(made[place])))
             made[place] = text[:at] + draw(st.sampled_from(TOKENS)) + text[at + draw(st.integers(0, 1)) :]
@@ -183,3 +185,63 @@ def test_pieces_that_only_together_have_the_right_form_are_not_taken() -> None:
 
     assert found is None
     assert [fault.row for fault in wholly.faults] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b'{"i":12,"s":"}',
+        b'{"i":12,"s":"x}',
+        b'{"i":12,"s":"x"',
+        b'{"i":12,"s":x"}',
+        b'{"i":12,"s":"x"y"}',
+        b'{"i":12,"s":"x\\"}',
+        b'{"i":12,"s":"x"}}',
+        b'{"i":12,"S":"x"}',
+        b'{"i":12,"s":"x",}',
+        b'{"i":12,,"s":"x"}',
+        b'{"i":,"s":"x"}',
+        b'{"i":012,"s":"x"}',
+        b'{"i":0x1f,"s":"x"}',
+        b'"i":12,"s":"x"}',
+        b'i":12,"s":"x"}',
+        b",",
+        b"}",
+    ],
+    ids=bytes.decode,
+)
+@pytest.mark.parametrize("good", [b'{"i":1,"s":"x"}', b'{"i":1,"s":"x,y"}'], ids=["commas", "quotes"])
+def test_what_is_around_a_value_is_looked_at_in_every_record(good: bytes, other: bytes) -> None:
+    schema = pa.schema([("i", pa.int64()), ("s", pa.string())])
+    values = [good] * 9 + [other] + [good] * 9
+
+    found = taken(values, schema)
+    wholly = in_python(pa.array(values, pa.binary()), schema)
+
+    assert found is not None
+    assert found.taken is not None
+    assert pc.indices_nonzero(pc.invert(found.taken)).to_pylist() == [9]
+    assert wholly == decode_exactly(pa.array(values, pa.binary()), schema)
+
+
+def test_records_with_commas_among_others_are_not_parsed_either() -> None:
+    schema = pa.schema([("i", pa.int64()), ("s", pa.string())])
+    values = [b'{"i":1,"s":"x"}', *[b'{"i":2,"s":"x,y"}', b'{"i":3,"s":",,"}'] * 9]
+
+    found = taken(values, schema)
+
+    assert found is not None
+    assert found.taken is None
+    assert found.rows.column("s").to_pylist() == ["x", *["x,y", ",,"] * 9]
+
+
+@pytest.mark.parametrize("key", [",", "a,b", ":", "é", " "])
+def test_keys_may_be_written_with_any_character(key: str) -> None:
+    schema = pa.schema([(key, pa.int64()), ("s", pa.string())])
+    values = [json.dumps({key: number, "s": "x"}, ensure_ascii=False).encode() for number in range(20)]
+
+    found = taken(values, schema)
+
+    assert found is not None
+    assert found.taken is None
+    assert found.rows.column(0).to_pylist() == list(range(20))
