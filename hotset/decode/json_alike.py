@@ -16,10 +16,11 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
+from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
 
 from hotset.decode.decoded import batch_of
 from hotset.decode.json_columns import Column, convert, convert_text, either, is_covered, unless, without
-from hotset.decode.json_form import Cell, cells_of, tokens_like, values_of
+from hotset.decode.json_form import Cell, Value, cells_of, tokens_like, values_of
 from hotset.decode.json_tokens import has_match
 
 _MARKS: Final = ",", '"'
@@ -110,15 +111,10 @@ def _cut(text: pa.StringArray, count: int, mark: str) -> pa.Table:
 def _take(
     pieces: pa.Table, has_cells: pa.BooleanArray | None, cells: Sequence[Cell], schema: pa.Schema
 ) -> Alike | None:
-    columns = [column.chunk(0) for column in pieces.columns]
-    refused = _unlike(pieces, cells)
-    strings: dict[str, pa.StringArray] = {}
-    bare: dict[str, pa.StringArray] = {}
-    for cell, column in zip(cells, columns, strict=True):
-        if cell.value is not None:
-            inside, misfits = _inside(column, cell)
-            refused = either(refused, misfits)
-            (strings if cell.value.is_string else bare)[cell.value.key] = inside
+    insides, refused = _insides(pieces, cells)
+    refused = either(refused, _unlike(pieces, cells))
+    strings = {value.key: inside for value, inside in insides if value.is_string}
+    bare = {value.key: inside for value, inside in insides if not value.is_string}
     refused = either(refused, _quoted(strings.values()))
     for key, tokens in bare.items():
         refused = either(refused, _misfits(tokens, schema.field(key).type if key in schema.names else None))
@@ -149,20 +145,39 @@ def _unlike(pieces: pa.Table, cells: Sequence[Cell]) -> pa.BooleanArray | None:
     return refused
 
 
-def _inside(column: pa.BinaryArray, cell: Cell) -> tuple[pa.StringArray, pa.BooleanArray | None]:
-    """Return what is in cells for the value, and where something else is around it."""
-    refused = None
-    if cell.before:
-        refused = unless(pc.starts_with(column, cell.before))
-    if cell.after:
-        refused = either(refused, unless(pc.ends_with(column, cell.after)))
-    around = len(cell.before) + len(cell.after)
-    if not around:
-        return column.view(pa.string()), None
-    inside = pc.binary_slice(column, len(cell.before), -len(cell.after) or _LONGEST)
-    if _bytes_of(inside) + around * len(column) != _bytes_of(column):  # some have not even that
-        refused = either(refused, unless(pc.greater_equal(pc.binary_length(column), around)))
-    return inside.view(pa.string()), refused
+def _insides(
+    pieces: pa.Table, cells: Sequence[Cell]
+) -> tuple[list[tuple[Value, pa.StringArray]], pa.BooleanArray | None]:
+    """Return what is in cells for each value, and where something else is around one."""
+    asked: dict[tuple[int, str], pc.Expression] = {}
+    for place, cell in enumerate(cells):
+        column = pc.field(str(place))
+        if cell.value is not None and cell.before:
+            asked[place, "before"] = pc.starts_with(column, cell.before)
+        if cell.value is not None and cell.after:
+            asked[place, "after"] = pc.ends_with(column, cell.after)
+        if cell.value is not None and (cell.before or cell.after):
+            asked[place, "inside"] = pc.binary_slice(column, len(cell.before), -len(cell.after) or _LONGEST)
+    # At once: each call by itself would have to win the interpreter back from whoever reads ahead.
+    steps = [
+        Declaration("table_source", TableSourceNodeOptions(pieces)),
+        Declaration("project", ProjectNodeOptions(list(asked.values()), [str(each) for each in asked])),
+    ]
+    told = Declaration.from_sequence(steps).to_table(use_threads=False).combine_chunks()
+    found = {each: told.column(str(each)).chunk(0) for each in asked}
+    refused, insides = None, []
+    for place, cell in enumerate(cells):
+        for side in "before", "after":
+            if (place, side) in found:
+                refused = either(refused, unless(found[place, side]))
+        if cell.value is not None:
+            column = pieces.column(place).chunk(0)
+            inside = found.get((place, "inside"), column)
+            around = len(cell.before) + len(cell.after)
+            if _bytes_of(inside) + around * len(column) != _bytes_of(column):  # some have not even that
+                refused = either(refused, unless(pc.greater_equal(pc.binary_length(column), around)))
+            insides.append((cell.value, inside.view(pa.string())))
+    return insides, refused
 
 
 def _bytes_of(column: pa.BinaryArray) -> int:
