@@ -9,10 +9,7 @@ What it shows stays mapped, so few are kept, for seconds. The file must not know
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +23,7 @@ from federation.engine.clock import StatementClock
 from federation.engine.instance import open_cursor
 from federation.engine.streams import TableStreams
 from federation.engine.views import show_hot_only
+from hotset.idle import Idle
 
 _MOST: Final = 16
 # As long as rows are good that are kept beside the store.
@@ -59,89 +57,16 @@ class Shown:
             self.rows[name] = hot
 
 
-class Shelf:
-    """Cursors that no statement has, the one that was last used last; no more than a few."""
+def shelf(good_s: float = _GOOD_S) -> Idle[Key, Shown]:
+    """Return a place for cursors that no statement has.
 
-    def __init__(self) -> None:
-        # A connection of the parent process may be in the middle of anything, so it is not even closed.
-        self._inherited: list[tuple[Key, Shown, float]] = []
-        self._idle: list[tuple[Key, Shown, float]] = []
-        self.begin()
-
-    def begin(self) -> None:
-        """Have none: what a parent process kept is not for its child.
-
-        Raises:
-            Nothing of its own.
-        """
-        self._inherited += self._idle
-        self._idle = []
-        self._lock = threading.Lock()
-        self._timer: threading.Timer | None = None
-
-    def take(self, key: Key) -> Shown | None:
-        """Return a cursor that shows these columns, or None.
-
-        Raises:
-            Nothing of its own.
-        """
-        with self._lock:
-            for at in reversed(range(len(self._idle))):
-                if self._idle[at][0] == key:
-                    return self._idle.pop(at)[1]
-        return None
-
-    def put(self, key: Key, shown: Shown) -> None:
-        """Keep a cursor that nobody uses any more.
-
-        Raises:
-            Nothing of its own.
-        """
-        with self._lock:
-            self._idle.append((key, shown, time.monotonic()))
-            surplus = [each for _, each, _ in self._idle[:-_MOST]]
-            del self._idle[:-_MOST]
-            self._wait()
-        for each in surplus:
-            each.cursor.close()
-
-    def end(self) -> None:
-        """Close all.
-
-        Raises:
-            Nothing of its own.
-        """
-        with self._lock:
-            timer = self._timer
-        self._close_since(float("inf"))
-        if timer is not None:
-            timer.join()
-
-    def _close_old(self) -> None:
-        self._close_since(time.monotonic() - _GOOD_S)
-
-    def _close_since(self, since_s: float) -> None:
-        with self._lock:
-            old = [shown for _, shown, idle_s in self._idle if idle_s <= since_s]
-            self._idle = [entry for entry in self._idle if entry[2] > since_s]
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = None
-            self._wait()
-        for each in old:
-            each.cursor.close()
-
-    def _wait(self) -> None:
-        if self._idle and self._timer is None:
-            timer = threading.Timer(_GOOD_S, self._close_old)
-            timer.daemon = True
-            # It may be too late for a new thread; then they are closed at the end.
-            with contextlib.suppress(RuntimeError):
-                timer.start()
-                self._timer = timer
+    Raises:
+        Nothing of its own.
+    """
+    return Idle(_MOST, good_s, lambda shown: shown.cursor.close())
 
 
-SHELF: Final = Shelf()
+SHELF: Final = shelf()
 os.register_at_fork(after_in_child=SHELF.begin)
 atexit.register(SHELF.end)
 

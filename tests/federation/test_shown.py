@@ -20,10 +20,11 @@ import pytest
 from federation.engine import Limits, resident, run_query, shown
 from federation.engine.clock import StatementClock
 from federation.engine.instance import open_cursor
-from federation.engine.shown import SHELF, Shelf, Shown, lend_cursor
+from federation.engine.shown import SHELF, Key, Shown, lend_cursor
 from federation.engine.streams import TableStreams
 from federation.errors import QueryCancelledError, ResultTooLargeError, SqlError
 from federation.take import take_cut
+from hotset.idle import Idle
 from tests.builders import Lake, produce, wait_until
 from tests.conftest import MakeLake
 from tests.federation.test_query import ENDLESS
@@ -33,11 +34,10 @@ SUM = "select kind, sum(id) as s from {t} group by kind order by kind"
 
 
 @pytest.fixture(autouse=True)
-def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelf]:
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[Idle[Key, Shown]]:
     """A shelf of this test's own, where nothing is given up because a machine is slow."""
     monkeypatch.setattr(resident, "_GOOD_S", 600.0)
-    monkeypatch.setattr(shown, "_GOOD_S", 600.0)
-    made = Shelf()
+    made = shown.shelf(good_s=600.0)
     monkeypatch.setattr(shown, "SHELF", made)
     yield made
     made.end()
@@ -251,7 +251,7 @@ def test_a_statement_that_was_interrupted_leaves_no_cursor(opened: list[Any]) ->
     assert run_query("select 1 as one", {}).rows.to_pylist() == [{"one": 1}]
 
 
-def test_few_cursors_are_kept(shelf: Shelf) -> None:
+def test_few_cursors_are_kept(shelf: Idle[Key, Shown]) -> None:
     lent = [Shown(open_cursor()) for _ in range(20)]
     for number, each in enumerate(lent):
         shelf.put(((str(number), pa.schema([]), ()),), each)
@@ -261,10 +261,8 @@ def test_few_cursors_are_kept(shelf: Shelf) -> None:
     assert shelf.take((("4", pa.schema([]), ()),)) is lent[4]
 
 
-def test_a_cursor_that_nobody_uses_is_closed_and_its_rows_are_given_back(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shown, "_GOOD_S", 0.2)
+def test_a_cursor_that_nobody_uses_is_closed_and_its_rows_are_given_back() -> None:
+    shelf = shown.shelf(good_s=0.2)
     table = pa.table({"id": pa.array(range(10), pa.int64())})
     is_there = weakref.ref(table)
     for number in range(2):
