@@ -54,7 +54,7 @@ sanitize: .venv/.stamp ## build the C modules with GCC's sanitizers, in a copy, 
 		$(abspath $(BIN))/python setup.py --quiet build_ext --inplace
 	@cd build/sanitized && export PYTHONMALLOC=malloc ARROW_DEFAULT_MEMORY_POOL=system ASAN_OPTIONS=detect_leaks=0 \
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" && \
-		$(abspath $(BIN))/python -c 'import hotset.decode._json, hotset.decode.avro._interpreter, hotset.decode.protobuf._wire' && \
+		$(abspath $(BIN))/python -c 'import hotset.decode.json._json, hotset.decode.avro._interpreter, hotset.decode.protobuf._wire' && \
 		for format in json avro protobuf framed; do $(abspath $(BIN))/python -m tests.fuzz $$format \
 		--records $(RECORDS) $(if $(SEED),--seed $(SEED)) || exit 1; done
 

@@ -32,7 +32,7 @@ def _files(pattern: str, folders: tuple[str, ...]) -> list[str]:
 setup(
     ext_modules=[
         module("hotset.decode.avro._interpreter", "hotset/native/avro", ARROW),
-        module("hotset.decode._json", "hotset/native/json", ARROW),
+        module("hotset.decode.json._json", "hotset/native/json", ARROW),
         module("hotset.decode.protobuf._wire", "hotset/native/protobuf", ARROW),
         module("hotset.native._reader", "hotset/native"),
     ]

@@ -18,9 +18,9 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from benchmarks.harness import Lab, Report, interleave, median, note, open_lab, run
+from federation.cut.take import TakenCut, take_cut
 from federation.plan import answer_schema, plan_hot
-from federation.read import read_split
-from federation.take import TakenCut, take_cut
+from federation.read.split_reader import read_split
 from stack.orders import PARTITIONS, SCHEMA, TABLE, TOPIC, order
 from stack.registry import SchemaRegistryServer
 

@@ -25,11 +25,14 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import MetadataLogEntry, Snapshot, SnapshotLogEntry, Summary
 
 from benchmarks.harness import Report, median, note, open_folder, run
-from coldset import open_catalog, pin, write_files
-from federation.boundary import PROPERTY, render_offsets, resolve_boundary
-from federation.definition import TableDefinition, define, merge_options
-from hotset import Deadline, connect
-from hotset.offsets import Isolation
+from coldset.table.catalog import open_catalog, pin
+from coldset.write.data_writer import write_files
+from federation.boundary.property.snapshot_property import PROPERTY, render_offsets
+from federation.boundary.resolve import resolve_boundary
+from federation.options.definition import TableDefinition, define, merge_options
+from foundation.deadline import Deadline
+from hotset.kafka.client import connect
+from hotset.kafka.offsets import Isolation
 from stack.gateway import local_catalog
 
 ROWS = pa.schema([("id", pa.int64()), ("kafka_partition", pa.int32()), ("kafka_offset", pa.int64())])

@@ -19,10 +19,13 @@ import pyarrow as pa
 
 from benchmarks.harness import Report, interleave, median, note, run
 from benchmarks.manifests import FILES_A_DAY, day, make_table
-from coldset import open_catalog, pin, plan_matching, plan_parquet_scan
-from coldset.predicate import Compared
-from federation.definition import merge_options
-from federation.engine import Limits, run_query
+from coldset.plan.file_plan import plan_matching
+from coldset.plan.parquet_scan import plan_parquet_scan
+from coldset.prune.predicate import Compared
+from coldset.table.catalog import open_catalog, pin
+from federation.engine.run.execution import Limits
+from federation.engine.run.query import run_query
+from federation.options.definition import merge_options
 from stack.spark_writer import SparkWriter
 
 TABLE: Final = "lake.rows"

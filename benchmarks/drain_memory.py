@@ -15,11 +15,16 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.flat import DDL
-from federation.definition import merge_options
+from federation.cut.take import take_cut
+from federation.options.definition import merge_options
 from federation.plan import answer_schema, plan_hot
-from federation.read import read_split
-from federation.take import take_cut
-from hotset import Deadline, DrainLimits, Isolation, OffsetRange, connect, drain, read_log_bounds
+from federation.read.split_reader import read_split
+from foundation.deadline import Deadline
+from hotset.drain.drain_ranges import drain
+from hotset.kafka.client import connect
+from hotset.kafka.log_bounds import read_log_bounds
+from hotset.kafka.offsets import Isolation, OffsetRange
+from hotset.kafka.record_source import DrainLimits
 
 READ_MS = 3_600_000
 

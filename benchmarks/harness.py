@@ -27,12 +27,12 @@ from typing import Any, Final
 import pyarrow as pa
 from confluent_kafka import KafkaError, Producer
 
-from coldset import write_files
-from federation.definition import merge_options
+from coldset.write.data_writer import write_files
+from federation.cut.take import take_cut
+from federation.options.definition import merge_options
+from federation.options.secrets import resolve
 from federation.plan import answer_schema, plan_hot
-from federation.read import read_split
-from federation.secrets import resolve
-from federation.take import take_cut
+from federation.read.split_reader import read_split
 from pipeline.freeze import Staged, commit
 from stack import KafkaBroker
 from stack.gateway import local_catalog

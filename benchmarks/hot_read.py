@@ -18,12 +18,16 @@ from confluent_kafka import Consumer, TopicPartition
 
 from benchmarks import flat
 from benchmarks.harness import Report, interleave, median, note, open_folder, run, time_ms
-from federation.definition import merge_options
+from federation.cut.take import take_cut
+from federation.options.definition import merge_options
 from federation.plan import answer_schema, plan_hot
-from federation.read import read_split
-from federation.take import take_cut
-from hotset import Deadline, DrainLimits, Isolation, OffsetRange, connect, drain, native_available
-from hotset.native import PURE
+from federation.read.split_reader import read_split
+from foundation.deadline import Deadline
+from hotset.drain.drain_ranges import drain
+from hotset.kafka.client import connect
+from hotset.kafka.offsets import Isolation, OffsetRange
+from hotset.kafka.record_source import DrainLimits
+from hotset.native.availability import PURE, native_available
 from stack import KafkaBroker
 from stack.java import ROOT
 from stack.orders import create_topic

@@ -17,9 +17,11 @@ from typing import Any, Final
 import pyarrow as pa
 
 from benchmarks.harness import Report, interleave, median, note, run
-from hotset import RAW_SCHEMA
-from hotset.decode import BadRecords, RecordFormat, RowDecoder
-from hotset.native import PURE
+from hotset.decode.bad_records import BadRecords
+from hotset.decode.formats import RecordFormat
+from hotset.decode.rows import RowDecoder
+from hotset.kafka.record_source import RAW_SCHEMA
+from hotset.native.availability import PURE
 
 _FLAT: Final = pa.schema(
     [

@@ -26,7 +26,7 @@ from pyiceberg.table.update.snapshot import _FastAppendFiles
 from pyiceberg.transforms import DayTransform
 from pyiceberg.typedef import Record
 
-from coldset import open_catalog
+from coldset.table.catalog import open_catalog
 
 SCHEMA: Final = pa.schema(
     [

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.harness import Lab, Report, interleave, median, note, open_lab, run
-from federation.engine import run_query
+from federation.engine.run.query import run_query
 
 UNION, FROZEN = "lake.orders", "lake.frozen"
 

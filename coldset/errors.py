@@ -16,24 +16,13 @@ from the message. This file knows nothing about Kafka or cuts.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
-
-Kind = Literal["user", "external", "internal"]
+from foundation.errors import KafkaIcebergError
 
 
-class ColdsetError(Exception):
-    """Anything that kept the coldset from being read or committed exactly.
+class ColdsetError(KafkaIcebergError):
+    """Anything that kept the coldset from being read or committed exactly."""
 
-    `details` holds the values named in the message, for programs.
-    """
-
-    code: ClassVar[str] = "COLDSET_ERROR"
-    kind: ClassVar[Kind] = "internal"
-    retriable: ClassVar[bool] = False
-
-    def __init__(self, message: str, **details: object) -> None:
-        super().__init__(message)
-        self.details = details
+    code = "COLDSET_ERROR"
 
 
 class CatalogConfigError(ColdsetError, ValueError):

@@ -1,8 +1,7 @@
 """Every way joining the two halves can fail, as one tree.
 
-The roots of the hot and cold halves are separate trees, because neither half
-may import this one; `ROOTS` names all three for whoever must catch anything of
-ours. Policy is in the class attributes (`code`, `kind`, `retriable`).
+Errors of one half are in trees of their own, `hotset.errors` and `coldset.errors`.
+Policy is in the class attributes (`code`, `kind`, `retriable`).
 
     FederationError
      ├ OptionError                  user
@@ -27,27 +26,15 @@ ours. Policy is in the class attributes (`code`, `kind`, `retriable`).
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Literal
+from typing import ClassVar
 
-from coldset.errors import ColdsetError
-from hotset.errors import HotsetError
-
-Kind = Literal["user", "external", "internal"]
+from foundation.errors import KafkaIcebergError, Kind
 
 
-class FederationError(Exception):
-    """Anything that kept the two halves from being joined exactly.
+class FederationError(KafkaIcebergError):
+    """Anything that kept the two halves from being joined exactly."""
 
-    `details` holds the values named in the message, for programs.
-    """
-
-    code: ClassVar[str] = "FEDERATION_ERROR"
-    kind: ClassVar[Kind] = "internal"
-    retriable: ClassVar[bool] = False
-
-    def __init__(self, message: str, **details: object) -> None:
-        super().__init__(message)
-        self.details = details
+    code = "FEDERATION_ERROR"
 
 
 class OptionError(FederationError, ValueError):
@@ -169,6 +156,3 @@ class EngineError(FederationError):
     """The engine failed in a way that is not the statement's fault."""
 
     code = "ENGINE_FAILED"
-
-
-ROOTS: Final = (FederationError, HotsetError, ColdsetError)

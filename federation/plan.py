@@ -11,25 +11,16 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from coldset import (
-    ColdFile,
-    MatchingFiles,
-    ParquetScan,
-    Predicate,
-    plan_cold,
-    plan_matching,
-    plan_parquet_scan,
-)
-from federation.boundary.layouts import layout_of
+from coldset.files import ColdFile
+from coldset.plan import MatchingFiles, ParquetScan, plan_cold, plan_matching, plan_parquet_scan
+from coldset.prune import Predicate
+from federation.boundary import layout_of
+from federation.cut import TakenCut
 from federation.errors import HotBudgetError, OptionError
-from federation.parts import Part
-from federation.splits import ColdSplit, HotSplit
-from federation.storage import storage_for
-from federation.take import TakenCut
-from federation.within import Bounds, narrow, times_ms
-from hotset.decode import LETTERS, MARKS, BadRecords, require_columns
-from hotset.decode.position import check_source
-from hotset.offsets import OffsetRange
+from federation.options import Part, storage_for
+from federation.read import Bounds, ColdSplit, HotSplit, narrow, times_ms
+from hotset.decode import LETTERS, MARKS, BadRecords, check_source, require_columns
+from hotset.kafka import OffsetRange
 
 
 def answer_schema(
@@ -217,10 +208,6 @@ def plan_scan(taken: TakenCut) -> ParquetScan | None:
 
 
 def divide(whole: OffsetRange, at_most: int) -> tuple[OffsetRange, ...]:
-    """Cut a range into consecutive ranges of at most that many offsets.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Cut a range into consecutive ranges of at most that many offsets."""
     starts = range(whole.start, whole.end, at_most)
     return tuple(OffsetRange(whole.partition, start, min(start + at_most, whole.end)) for start in starts)

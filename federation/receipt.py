@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from federation.cut import ReaderSchema
-from federation.meter import ColdMeter, HotMeter
-from federation.take import TakenCut
+from federation.cut import ReaderSchema, TakenCut
+from federation.read import ColdMeter, HotMeter
 from hotset.decode import BadRecord
 
 # What a receipt says only of an answer whose rows were read.
@@ -117,11 +116,7 @@ class TableReceipt:
         return None if self.newest_record_ms is None else self.as_of_ms - self.newest_record_ms
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the receipt as JSON-ready values.
-
-        Raises:
-            Nothing of its own.
-        """
+        """Return the receipt as JSON-ready values."""
         return {
             "table": self.table,
             "topic": self.topic,
@@ -176,9 +171,6 @@ def build_receipt(
         meter: What was counted in the hot half; None if it was not read.
         cold: What was counted in the cold half; None if it was not read.
         stages_ms: Milliseconds per stage of reading.
-
-    Raises:
-        Nothing of its own.
     """
     cut = taken.cut
     meter = HotMeter() if meter is None else meter
@@ -234,29 +226,17 @@ def build_receipt(
 
 
 def render_bad(found: Sequence[BadRecord]) -> list[str]:
-    """Return a line for each bad record.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return a line for each bad record."""
     return [f"partition {each.partition} offset {each.offset}: {each.reason}" for each in found]
 
 
 def render_reader_schema(found: ReaderSchema) -> str:
-    """Return a line that tells which schema `readerSchema=latest` is.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return a line that tells which schema `readerSchema=latest` is."""
     return f"reader's schema: version {found.version}, id {found.schema_id}, the latest at the cut"
 
 
 def render_receipt(receipt: TableReceipt) -> str:
-    """Return the receipt as a few lines for a terminal.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the receipt as a few lines for a terminal."""
     age = "none hot" if receipt.newest_age_ms is None else f"{receipt.newest_age_ms} ms old"
     lines = [
         f"{receipt.table}: snapshot {receipt.snapshot_id}, {receipt.rows_cold} cold + "

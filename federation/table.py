@@ -12,15 +12,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from federation.config import Config, load_config
-from federation.cut import Cut
-from federation.definition import list_of, merge_options
-from federation.meter import ColdMeter, HotMeter, Progress
-from federation.parts import Part, split_name
+from federation.cut import Cut, TakenCut, resume_cut, take_cut
+from federation.options import Config, Part, list_of, load_config, merge_options, split_name
 from federation.plan import answer_schema, match_files, plan_cold_splits, plan_hot
-from federation.read import read_split
+from federation.read import ColdMeter, HotMeter, Progress, read_split
 from federation.receipt import TableReceipt, build_receipt
-from federation.take import TakenCut, resume_cut, take_cut
 
 
 @dataclass(frozen=True, slots=True)

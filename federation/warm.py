@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from federation.definition import store_settings
+from federation.cut import take_cut
+from federation.options import store_settings
 from federation.plan import answer_schema, plan_hot
 from federation.read import Guard, read_split
-from federation.take import take_cut
 from hotset.store import clear_store
 
 

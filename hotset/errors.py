@@ -27,24 +27,13 @@ nothing about Iceberg, cuts or HTTP status codes.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
-
-Kind = Literal["user", "external", "internal"]
+from foundation.errors import KafkaIcebergError
 
 
-class HotsetError(Exception):
-    """Anything that kept the hotset from being read exactly.
+class HotsetError(KafkaIcebergError):
+    """Anything that kept the hotset from being read exactly."""
 
-    `details` holds the values named in the message, for programs.
-    """
-
-    code: ClassVar[str] = "HOTSET_ERROR"
-    kind: ClassVar[Kind] = "internal"
-    retriable: ClassVar[bool] = False
-
-    def __init__(self, message: str, **details: object) -> None:
-        super().__init__(message)
-        self.details = details
+    code = "HOTSET_ERROR"
 
 
 class KafkaConfigError(HotsetError, ValueError):

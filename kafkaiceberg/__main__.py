@@ -19,10 +19,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from federation import ROOTS, load_config
-from federation.config import Config
-from federation.definition import merge_options
 from federation.errors import OptionError
+from federation.options import Config, load_config, merge_options
+from foundation.errors import KafkaIcebergError
 from kafkaiceberg.doctor import EXIT, add_doctor, parse_look_back, render_report
 from kafkaiceberg.render import render_answer, render_cut, render_version
 
@@ -47,20 +46,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
+    except KafkaIcebergError as exc:
+        print(f"error [{exc.code}]: {exc}", file=sys.stderr)
+        return _EXIT[exc.kind]
     except OSError as exc:
-        if isinstance(exc, ROOTS):
-            return _report(exc)
         print(f"error: {exc}", file=sys.stderr)
         return 1
-    except Exception as exc:
-        if hasattr(exc, "code") and hasattr(exc, "kind"):
-            return _report(exc)
-        raise
-
-
-def _report(exc: Any) -> int:
-    print(f"error [{exc.code}]: {exc}", file=sys.stderr)
-    return _EXIT[exc.kind]
 
 
 class _Version(argparse.Action):
@@ -187,8 +178,8 @@ def _query(parsed: argparse.Namespace) -> int:
 
 
 def _cut(parsed: argparse.Namespace) -> int:
+    from federation.cut import take_cut
     from federation.receipt import build_receipt
-    from federation.take import take_cut
 
     taken = take_cut(_options_of(parsed))
     if parsed.json:
@@ -214,7 +205,7 @@ def _doctor(parsed: argparse.Namespace) -> int:
 
 def _freeze(parsed: argparse.Namespace) -> int:
     from federation.receipt import render_bad
-    from pipeline import FencedError, freeze_once
+    from pipeline.freeze import freeze_once
     from pipeline.session import open_session
 
     options = _options_of(parsed)
@@ -234,7 +225,7 @@ def _freeze(parsed: argparse.Namespace) -> int:
                 if done.bad.records:
                     print(f"  bad: {done.bad.records} records are no rows and were left out", flush=True)
                     print("\n".join(f"    {line}" for line in render_bad(done.bad.first)), flush=True)
-            except (FencedError, *ROOTS) as exc:
+            except KafkaIcebergError as exc:
                 # What may go away by itself is tried again; what may not ends the job.
                 if every_s is None or exc.kind != "external":
                     raise

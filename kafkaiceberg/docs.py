@@ -10,44 +10,27 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-import coldset.errors
-import federation.errors
-import hotset.errors
-import pipeline.errors
-import sql_gateway.errors
+import coldset.errors  # noqa: F401  so that its classes are there; so below
+import federation.errors  # noqa: F401
+import hotset.errors  # noqa: F401
+import pipeline.errors  # noqa: F401
+import sql_gateway.errors  # noqa: F401
 from federation.doctor import KINDS
-from federation.option import Option
-from federation.options import OPTIONS
-from federation.passthrough import PASSTHROUGH
-from hotset.properties import ALLOWED
+from federation.options import OPTIONS, PASSTHROUGH, Option
+from foundation.errors import KafkaIcebergError
+from hotset.kafka import ALLOWED
 from kafkaiceberg.doctor import EXIT
 from sql_gateway.settings import SETTINGS
 
-_ROOTS = (
-    hotset.errors.HotsetError,
-    coldset.errors.ColdsetError,
-    federation.errors.FederationError,
-    pipeline.errors.PipelineError,
-    sql_gateway.errors.GatewayError,
-)
-
 
 def pages() -> dict[str, str]:
-    """Return the rendered pages by file name.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the rendered pages by file name."""
     return {"OPTIONS.md": _options_page(), "ERRORS.md": _errors_page(), "DOCTOR.md": _doctor_page()}
 
 
 def error_classes() -> list[Any]:
-    """Return every error class that users can meet, roots left out, by code.
-
-    Raises:
-        Nothing of its own.
-    """
-    found: list[Any] = [cls for root in _ROOTS for cls in _below(root)]
+    """Return every error class that users can meet, roots left out, by code."""
+    found: list[Any] = [cls for root in KafkaIcebergError.__subclasses__() for cls in _below(root)]
     return sorted(found, key=_code)
 
 

@@ -22,11 +22,7 @@ _INDENT: Final = " " * 9
 
 
 def add_doctor(commands: Any, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
-    """Add the command and return its parser.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Add the command and return its parser."""
     doctor: argparse.ArgumentParser = commands.add_parser(
         "doctor",
         help="say what is wrong with a table",
@@ -67,11 +63,7 @@ def parse_look_back(text: str) -> int:
 
 
 def render_report(report: Report) -> str:
-    """Return a report as text: findings, what was not checked, and what was found in order.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return a report as text: findings, what was not checked, and what was found in order."""
     lines = [f"{report.table}: snapshot {report.snapshot_id}, topic {report.topic}"]
     for finding in report.findings:
         kind = kind_of(finding.code)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from federation.cut import TakenCut
 from federation.engine import Answer
 from federation.receipt import render_reader_schema, render_receipt
-from federation.take import TakenCut
-from hotset import native_available
+from hotset.native import native_available
 from kafkaiceberg import __version__
 
 
 def render_version() -> str:
-    """Return the version, and in which of two ways records are taken out of Kafka.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the version, and in which of two ways records are taken out of Kafka."""
     native = native_available()
     way = "natively" if native.is_available else "in Python"
     return f"kafkaiceberg {__version__}, records taken {way}: {native.reason}"
@@ -46,9 +42,6 @@ def render_cut(taken: TakenCut, *, explains: bool = False) -> str:
     Args:
         taken: The cut, with what it was taken from.
         explains: Whether to tell what was looked at to find the boundary.
-
-    Raises:
-        Nothing of its own.
     """
     cut = taken.cut
     lines = [f"{cut.table}: snapshot {cut.snapshot_id}, topic {cut.topic}, {cut.isolation.value}"]

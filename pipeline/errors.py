@@ -9,32 +9,24 @@ The errors of reading and committing pass through as they are; these are about t
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
-
-Kind = Literal["user", "external", "internal"]
+from foundation.errors import KafkaIcebergError
 
 
-class PipelineError(Exception):
-    """A job did not do what it was started for. `details` holds the values named."""
+class PipelineError(KafkaIcebergError):
+    """A job did not do what it was started for."""
 
-    code: ClassVar[str] = "PIPELINE_ERROR"
-    kind: ClassVar[Kind] = "internal"
-    retriable: ClassVar[bool] = False
-
-    def __init__(self, message: str, **details: object) -> None:
-        super().__init__(message)
-        self.details = details
+    code = "PIPELINE_ERROR"
 
 
 class FencedError(PipelineError):
     """The table has moved on since this job took its cut; the job landed nothing."""
 
     code = "FREEZE_FENCED"
-    kind: ClassVar[Kind] = "external"
+    kind = "external"
 
 
 class FreezeOptionError(PipelineError, ValueError):
     """The options name something that cannot be frozen into, such as an old snapshot."""
 
     code = "FREEZE_OPTION"
-    kind: ClassVar[Kind] = "user"
+    kind = "user"

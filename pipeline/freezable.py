@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from federation.cut import TakenCut
 from federation.options import value_of
-from federation.take import TakenCut
 from hotset.decode import BadRecords
 from pipeline.errors import FreezeOptionError
 

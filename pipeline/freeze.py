@@ -21,27 +21,19 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from coldset import (
-    ColdsetError,
-    PinnedTable,
-    commit_append,
-    delete_files,
-    open_catalog,
-    write_files,
-)
+from coldset.errors import ColdsetError
+from coldset.table import PinnedTable, open_catalog
+from coldset.write import commit_append, delete_files, write_files
 from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_boundary
-from federation.cut import Cut
+from federation.cut import Cut, TakenCut, take_cut
 from federation.errors import OptionError
-from federation.meter import NAMED, HotMeter
+from federation.options import resolve, storage_for
 from federation.plan import answer_schema, plan_hot
-from federation.read import read_split
-from federation.secrets import resolve
-from federation.splits import HotSplit
-from federation.storage import storage_for
-from federation.take import TakenCut, take_cut
-from hotset import Deadline, connect
+from federation.read import NAMED, HotMeter, HotSplit, read_split
+from foundation.deadline import Deadline
 from hotset.decode import BadRecord
 from hotset.errors import HotsetError
+from hotset.kafka import connect
 from pipeline.errors import FencedError
 from pipeline.freezable import check_cut, check_options
 
@@ -177,11 +169,7 @@ def commit(staged: Staged) -> int:
 
 
 def new_boundary(taken: TakenCut) -> str:
-    """Return the boundary property of the snapshot that freezes this cut.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the boundary property of the snapshot that freezes this cut."""
     cut = taken.cut
     assert cut.topic is not None
     assert cut.topic_id is not None

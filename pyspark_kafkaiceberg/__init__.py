@@ -1,5 +1,5 @@
 """Where Spark finds `format("kafkaiceberg")`: it imports every package named `pyspark_*`."""
 
-from federation.spark_source import KafkaIcebergDataSource as DefaultSource
+from federation.spark import KafkaIcebergDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

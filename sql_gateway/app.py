@@ -18,29 +18,13 @@ from urllib.parse import urlsplit
 from flask import Flask, Response, g, jsonify, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from federation.config import Config
-from federation.definition import merge_options
+from federation.cut import take_cut
 from federation.engine import Answer, run_query
-from federation.options import value_of
-from federation.parts import split_name
+from federation.options import Config, merge_options, split_name, value_of
 from federation.plan import answer_schema
 from federation.receipt import COUNTED, build_receipt
-from federation.take import take_cut
-from sql_gateway.errors import (
-    BadRequestError,
-    ForbiddenHostError,
-    NotFoundError,
-    UnauthorizedError,
-    envelope,
-)
-from sql_gateway.protocol import (
-    ARROW_STREAM,
-    JSON,
-    SqlRequest,
-    parse_body,
-    render_arrow,
-    render_json,
-)
+from sql_gateway.errors import BadRequestError, ForbiddenHostError, NotFoundError, UnauthorizedError, envelope
+from sql_gateway.protocol import ARROW_STREAM, JSON, SqlRequest, parse_body, render_arrow, render_json
 from sql_gateway.running import RunningStatements
 from sql_gateway.settings import GatewaySettings, is_loopback
 from sql_gateway.warm import Warmer

@@ -13,21 +13,17 @@ its own. Unknown exceptions show no text to the client: it may hold anything.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Literal, Protocol, cast
+from typing import Any, ClassVar, Final
 
-from federation.errors import ROOTS
-
-Kind = Literal["user", "external", "internal"]
+from foundation.errors import KafkaIcebergError
 
 _STATUS: Final = {"user": 400, "external": 503, "internal": 500}
 
 
-class GatewayError(Exception):
+class GatewayError(KafkaIcebergError):
     """A request that does not become a statement."""
 
-    code: ClassVar[str] = "GATEWAY_ERROR"
-    kind: ClassVar[Kind] = "internal"
-    retriable: ClassVar[bool] = False
+    code = "GATEWAY_ERROR"
     status: ClassVar[int] = 500
 
 
@@ -63,26 +59,15 @@ class NotFoundError(GatewayError):
     status = 404
 
 
-class _Coded(Protocol):
-    code: str
-    kind: str
-    retriable: bool
-
-
 def envelope(error: Exception, query_id: str) -> tuple[dict[str, Any], int]:
-    """Return the body and status for an error.
-
-    Raises:
-        Nothing of its own.
-    """
-    if isinstance(error, (GatewayError, *ROOTS)):
-        coded = cast("_Coded", error)
-        status = error.status if isinstance(error, GatewayError) else _STATUS[coded.kind]
+    """Return the body and status for an error."""
+    if isinstance(error, KafkaIcebergError):
+        status = error.status if isinstance(error, GatewayError) else _STATUS[error.kind]
         fields = {
-            "code": coded.code,
-            "kind": coded.kind,
+            "code": error.code,
+            "kind": error.kind,
             "message": str(error),
-            "retriable": coded.retriable,
+            "retriable": error.retriable,
         }
     else:
         status = 500

@@ -73,11 +73,7 @@ def render_json(answer: Answer, query_id: str) -> str:
 
 
 def render_arrow(answer: Answer, query_id: str) -> bytes:
-    """Return an answer as an Arrow IPC stream with the receipt in its metadata.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return an answer as an Arrow IPC stream with the receipt in its metadata."""
     receipt = json.dumps({"query_id": query_id, **render_receipt_dict(answer)})
     metadata = {**(answer.rows.schema.metadata or {}), RECEIPT_KEY: receipt.encode()}
     table = answer.rows.replace_schema_metadata(metadata)
@@ -89,11 +85,7 @@ def render_arrow(answer: Answer, query_id: str) -> bytes:
 
 
 def render_receipt_dict(answer: Answer) -> dict[str, Any]:
-    """Return the receipt of a whole answer.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the receipt of a whole answer."""
     return {
         "tables": [receipt.to_dict() for receipt in answer.receipts],
         "stages_ms": {stage: round(ms, 3) for stage, ms in answer.stages_ms.items()},

@@ -35,11 +35,7 @@ class RunningStatements:
 
     @contextmanager
     def running(self, query_id: str, sql: str) -> Iterator[Watched]:
-        """Within the block, show a statement.
-
-        Raises:
-            Nothing of its own.
-        """
+        """Within the block, show a statement."""
         entry = _Entry(sql, time.monotonic(), Watched())
         with self._lock:
             self._entries[query_id] = entry
@@ -50,11 +46,7 @@ class RunningStatements:
                 del self._entries[query_id]
 
     def listed(self) -> list[dict[str, Any]]:
-        """Return what is known of all of them, the oldest first.
-
-        Raises:
-            Nothing of its own.
-        """
+        """Return what is known of all of them, the oldest first."""
         with self._lock:
             entries = dict(self._entries)
         return [_shown(query_id, entry) for query_id, entry in entries.items()]

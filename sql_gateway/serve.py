@@ -15,7 +15,7 @@ from typing import Final
 
 from waitress.server import create_server
 
-from federation.config import Config
+from federation.options import Config
 from federation.warm import leave_stores
 from sql_gateway.app import create_app, gateway_tables
 from sql_gateway.settings import GatewaySettings

@@ -15,8 +15,7 @@ from typing import Final
 
 from federation.engine import Limits
 from federation.errors import OptionError
-from federation.option import Option, parse_option
-from federation.secrets import require_reference, resolve
+from federation.options import Option, parse_option, require_reference, resolve
 
 SETTINGS: Final = (
     Option("host", "string", "127.0.0.1", "Address to listen on; any but loopback needs a token."),
@@ -103,11 +102,7 @@ def parse_settings(given: Mapping[str, str]) -> GatewaySettings:
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if only this machine is meant by a host name or address.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return True if only this machine is meant by a host name or address."""
     if host.lower() == "localhost":
         return True
     try:

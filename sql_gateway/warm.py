@@ -51,21 +51,13 @@ class Warmer:
             thread.start()
 
     def stop(self) -> None:
-        """End all threads, within seconds.
-
-        Raises:
-            Nothing of its own.
-        """
+        """End all threads, within seconds."""
         self._stopping.set()
         for thread in self._threads:
             thread.join(_STOP_S)
 
     def health(self) -> dict[str, Any]:
-        """Return how many tables are kept warm, how many have been looked at, and the codes of failures.
-
-        Raises:
-            Nothing of its own.
-        """
+        """Return how many tables are kept warm, how many have been looked at, and the codes of failures."""
         codes = dict(self._codes)
         return {
             "tables": len(self._tables),

@@ -170,9 +170,6 @@ def sink_settings(
         tasks: Tasks of the sink.
         isolation: Isolation of its consumers; the sink's own default is `read_uncommitted`.
         more: Further settings.
-
-    Raises:
-        Nothing of its own.
     """
     return {
         "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",

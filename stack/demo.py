@@ -86,19 +86,11 @@ class Cleanup:
     groups: list[list[Callable[[], object]]] = field(default_factory=list)
 
     def add(self, *stops: Callable[[], object]) -> None:
-        """Note how to end something that has just been started.
-
-        Raises:
-            Nothing of its own.
-        """
+        """Note how to end something that has just been started."""
         self.groups.append(list(stops))
 
     def run(self) -> None:
-        """End everything; one that fails to end does not keep the others.
-
-        Raises:
-            Nothing of its own.
-        """
+        """End everything; one that fails to end does not keep the others."""
         for group in reversed(self.groups):
             with ThreadPoolExecutor(max_workers=len(group)) as pool:
                 for ended in [pool.submit(stop) for stop in group]:

@@ -175,11 +175,7 @@ def write_config(folder: Path, bootstrap: str, catalog: Mapping[str, str], port:
 
 
 def local_catalog(folder: Path) -> dict[str, str]:
-    """Return the properties of an Iceberg catalog that is a file in a folder.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the properties of an Iceberg catalog that is a file in a folder."""
     warehouse = folder / "warehouse"
     warehouse.mkdir(parents=True, exist_ok=True)
     return {"type": "sql", "uri": f"sqlite:///{folder / 'catalog.db'}", "warehouse": warehouse.as_uri()}

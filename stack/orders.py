@@ -44,11 +44,7 @@ _SEND_DEADLINE_S: Final = 30.0
 
 
 def order(order_id: int, placed_at: datetime | None = None) -> dict[str, Any]:
-    """Return the order of that number: always the same one, but for its time (now by default).
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the order of that number: always the same one, but for its time (now by default)."""
     when = datetime.now(UTC) if placed_at is None else placed_at
     return {
         "order_id": order_id,
@@ -62,11 +58,7 @@ def order(order_id: int, placed_at: datetime | None = None) -> dict[str, Any]:
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
-    """Return an order as the value of a Kafka record.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return an order as the value of a Kafka record."""
     return json.dumps(record, separators=(",", ":")).encode()
 
 

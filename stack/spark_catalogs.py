@@ -16,11 +16,7 @@ Catalog = Path | Mapping[str, str]
 
 
 def settings_of(catalog: Catalog) -> dict[str, str]:
-    """Return the settings of a catalog, which may be the SQLite file of a pyiceberg SQL catalog.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the settings of a catalog, which may be the SQLite file of a pyiceberg SQL catalog."""
     if not isinstance(catalog, Path):
         return dict(catalog)
     return {
@@ -34,11 +30,7 @@ def settings_of(catalog: Catalog) -> dict[str, str]:
 
 
 def rest_settings(catalog: RestCatalog, store: ObjectStore) -> dict[str, str]:
-    """Return the settings of a REST catalog whose warehouse is in an object store.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the settings of a REST catalog whose warehouse is in an object store."""
     return {
         "type": "rest",
         "uri": catalog.uri,

@@ -210,11 +210,7 @@ def open_session(more: Mapping[str, str] = MappingProxyType({})) -> SparkSession
 
 
 def with_catalog(session: SparkSession, catalog: Mapping[str, str]) -> SparkSession:
-    """Return a session of its own that has the catalog of these settings as catalog `lake`.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return a session of its own that has the catalog of these settings as catalog `lake`."""
     own = session.newSession()
     own.conf.set("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
     for key, value in catalog.items():

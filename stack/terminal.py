@@ -66,11 +66,7 @@ def step(text: str) -> Iterator[Step]:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], indent: str = "     ") -> str:
-    """Return rows as aligned text.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return rows as aligned text."""
     cells = [[str(name) for name in columns], *[["" if v is None else str(v) for v in row] for row in rows]]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]

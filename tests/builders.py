@@ -22,17 +22,17 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
-from coldset import open_catalog, write_files
-from federation import open_table
-from federation.config import Config
-from federation.definition import merge_options
-from federation.engine import Answer, run_query
+from coldset.table.catalog import open_catalog
+from coldset.write.data_writer import write_files
+from federation.cut.take import TakenCut, take_cut
+from federation.engine.run.query import Answer, run_query
+from federation.options.config import Config
+from federation.options.definition import merge_options
+from federation.options.secrets import resolve
 from federation.plan import answer_schema, plan_hot
-from federation.read import read_split
-from federation.secrets import resolve
-from federation.table import FederatedTable
-from federation.take import TakenCut, take_cut
-from hotset.offsets import OffsetRange
+from federation.read.split_reader import read_split
+from federation.table import FederatedTable, open_table
+from hotset.kafka.offsets import OffsetRange
 from pipeline.freeze import Staged, commit
 
 HANG_S = 60.0

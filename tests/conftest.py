@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 import pytest
 
-from hotset import native_available
-from hotset.native import PURE
+from hotset.native.availability import PURE, native_available
 from stack import KafkaBroker
 from stack.java import SHORT_LIVED
 from stack.objects import ObjectStore

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from hotset.offsets import Isolation, OffsetRange
+from hotset.kafka import Isolation, OffsetRange
 
 
 class Confidence(StrEnum):
@@ -56,11 +56,7 @@ class CommittedOffsets:
     looked: tuple[str, ...] = ()
 
     def of(self, partition: int) -> int:
-        """Return the first offset of a partition that is not in the snapshot.
-
-        Raises:
-            Nothing of its own.
-        """
+        """Return the first offset of a partition that is not in the snapshot."""
         return self.next_offset.get(partition, 0)
 
 

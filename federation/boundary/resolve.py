@@ -14,21 +14,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from coldset import SOURCE_ID, Ancestry, PinnedTable, Snapshot, find_source, summary_value
-from federation.boundary.cache import remember
-from federation.boundary.columns import resolve_columns
+from coldset.table import SOURCE_ID, Ancestry, PinnedTable, Snapshot, find_source, summary_value
+from federation.boundary.boundary_cache import remember
+from federation.boundary.columns import has_coordinates, resolve_columns
 from federation.boundary.committed import CommittedOffsets, Confidence
 from federation.boundary.connect import PREFIX, resolve_connect
-from federation.boundary.declared import resolve_declared
 from federation.boundary.flink import JOB_ID, resolve_flink
-from federation.boundary.layouts import has_coordinates
-from federation.boundary.lineage import resolve_summary
+from federation.boundary.property import PIN_TAG, PROPERTY, resolve_declared, resolve_summary
 from federation.boundary.redpanda import MARK, resolve_redpanda
-from federation.boundary.spark_checkpoint import QUERY_ID, resolve_spark
-from federation.boundary.summary import PIN_TAG, PROPERTY
-from federation.definition import TableDefinition
+from federation.boundary.spark import QUERY_ID, resolve_spark
 from federation.errors import BoundaryUnknownError, NotOneToOneError
-from hotset import Deadline, KafkaClient
+from federation.options import TableDefinition
+from foundation.deadline import Deadline
+from hotset.kafka import KafkaClient
 
 Resolve = Callable[[PinnedTable, TableDefinition, KafkaClient, Deadline], CommittedOffsets]
 
@@ -99,11 +97,7 @@ def _resolve(
 
 
 def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
-    """Return the resolver of the nearest mark among the snapshot's ancestors, and what was looked at.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the resolver of the nearest mark among the snapshot's ancestors, and what was looked at."""
     assert pinned.snapshot is not None
     ancestry = Ancestry(pinned.table, pinned.snapshot)
     walked = 0
@@ -134,11 +128,7 @@ def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
 
 
 def marks_of(snapshot: Snapshot) -> tuple[Resolver, ...]:
-    """Return the resolvers whose writers have left their mark on a snapshot, in the order of `RESOLVERS`.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the resolvers whose writers have left their mark on a snapshot, in the order of `RESOLVERS`."""
     # Thousands of snapshots may be asked, and most have no mark.
     keys = () if snapshot.summary is None else snapshot.summary.additional_properties
     marks = [key for key in keys if key.startswith(_MARKS)]

@@ -9,24 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from federation.boundary.committed import CommittedOffsets, Confidence
-from hotset.offsets import LogBounds, OffsetRange
+from hotset.kafka import LogBounds, OffsetRange
 
 
 def begin_at_log_start(bounds: LogBounds) -> CommittedOffsets:
-    """Return the boundary that makes an answer hold all that the topic retains.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the boundary that makes an answer hold all that the topic retains."""
     return _begin({found.partition: min(found.log_start, found.end) for found in bounds.partitions})
 
 
 def begin_again(ranges: Iterable[OffsetRange]) -> CommittedOffsets:
-    """Return the boundary of a cut that was taken before, whose ranges are these.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the boundary of a cut that was taken before, whose ranges are these."""
     return _begin({r.partition: r.start for r in ranges})
 
 

@@ -4,19 +4,8 @@
 each finding means and what to do about it is in the catalogue and in DOCTOR.md.
 """
 
-from federation.doctor.catalogue import KINDS, Kind, kind_of
-from federation.doctor.examine import LOOK_BACK, WARN_WITHIN_MS, examine
-from federation.doctor.findings import Finding, Report, Severity, Unchecked
+from federation.doctor.catalogue import KINDS, kind_of
+from federation.doctor.examination import LOOK_BACK, examine
+from federation.doctor.findings import Report, Severity
 
-__all__ = [
-    "KINDS",
-    "LOOK_BACK",
-    "WARN_WITHIN_MS",
-    "Finding",
-    "Kind",
-    "Report",
-    "Severity",
-    "Unchecked",
-    "examine",
-    "kind_of",
-]
+__all__ = ["KINDS", "LOOK_BACK", "Report", "Severity", "examine", "kind_of"]

@@ -10,12 +10,19 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from federation.boundary import PROPERTY, Confidence, parse_offsets
-from federation.boundary.connect import PREFIX
-from federation.boundary.flink import CHECKPOINT_ID, JOB_ID, OPERATOR_ID
-from federation.boundary.redpanda import MARK as REDPANDA
-from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
-from federation.doctor.facts import Ancestor, Facts, Missing, have
+from federation.boundary import (
+    CHECKPOINT_ID,
+    EPOCH_ID,
+    JOB_ID,
+    OPERATOR_ID,
+    PREFIX,
+    PROPERTY,
+    QUERY_ID,
+    Confidence,
+    parse_offsets,
+)
+from federation.boundary import MARK as REDPANDA
+from federation.doctor.examined_facts import Ancestor, Facts, Missing, have
 from federation.doctor.findings import Finding, Severity
 from federation.errors import BoundaryUnknownError
 
@@ -24,11 +31,7 @@ _SHOWN: Final = 10
 
 
 def check_regression(facts: Facts) -> Iterator[Finding]:
-    """Find marks that are lower than those of an earlier snapshot.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Find marks that are lower than those of an earlier snapshot."""
     highest: dict[tuple[str, ...], tuple[int, int]] = {}
     found: list[dict[str, Any]] = []
     for ancestor in reversed(facts.history.ancestors):
@@ -60,11 +63,7 @@ def check_regression(facts: Facts) -> Iterator[Finding]:
 
 
 def check_expiry(facts: Facts) -> Iterator[Finding]:
-    """Find out whether expiry has lost, or may lose, the mark that tells the boundary.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Find out whether expiry has lost, or may lose, the mark that tells the boundary."""
     history = facts.history
     if isinstance(facts.committed, Missing) and not history.is_complete and history.mark is None:
         yield Finding(

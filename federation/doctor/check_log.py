@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from federation.doctor.facts import Facts, LogFacts, Missing, RetentionFacts, have
+from federation.doctor.examined_facts import Facts, LogFacts, Missing, RetentionFacts, have
 from federation.doctor.findings import Finding, Severity, Unchecked
-from hotset import PartitionBounds
 from hotset.errors import TopicNotFoundError
+from hotset.kafka import PartitionBounds
 
 # Kafka's default for the longest transaction a producer may ask for.
 _TRANSACTION_MS: Final = 900_000

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from federation.boundary.spans import EMPTY, Spans, union
-from federation.doctor.facts import Facts, LogFacts, RecordFacts, have
+from federation.boundary import EMPTY, Spans, union
+from federation.doctor.examined_facts import Facts, LogFacts, RecordFacts, have
 from federation.doctor.findings import Finding, Severity, Unchecked
 from federation.doctor.overlap import between, head, lacking, longest
-from hotset import Isolation
+from hotset.kafka import Isolation
 
 _SHOWN: Final = 20
 _SCATTERED: Final = 10

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from federation.doctor.facts import Facts, Missing, have
+from federation.doctor.examined_facts import Facts, Missing, have
 from federation.doctor.findings import Finding, Severity, Unchecked
 from federation.doctor.overlap import head
 

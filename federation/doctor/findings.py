@@ -76,11 +76,7 @@ class Unchecked:
     is_failure: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON values.
-
-        Raises:
-            Nothing of its own.
-        """
+        """Return it as JSON values."""
         return {"codes": list(self.codes), "why": self.why, "is_failure": self.is_failure}
 
 
@@ -113,11 +109,7 @@ class Report:
         return max([Severity.INFO, *failed, *(finding.severity for finding in self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON values.
-
-        Raises:
-            Nothing of its own.
-        """
+        """Return the report as JSON values."""
         return {
             "table": self.table,
             "snapshot_id": self.snapshot_id,

@@ -13,22 +13,22 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from federation.boundary import CommittedOffsets
-from federation.boundary.spans import EMPTY, Spans, union
-from federation.definition import TableDefinition
-from federation.doctor.facts import LogFacts, Missing, Positions, RecordFacts, RetentionFacts
+from federation.boundary import EMPTY, CommittedOffsets, Spans, union
+from federation.doctor.examined_facts import LogFacts, Missing, Positions, RecordFacts, RetentionFacts
 from federation.doctor.overlap import between, head, lacking
-from hotset import (
-    Deadline,
-    HotsetError,
+from federation.options import TableDefinition
+from foundation.deadline import Deadline
+from hotset.drain import drain
+from hotset.errors import HotsetError
+from hotset.kafka import (
     Isolation,
     KafkaClient,
     LogBounds,
     OffsetRange,
-    drain,
     read_log_bounds,
+    read_offsets_at,
+    read_retention,
 )
-from hotset.retention import read_offsets_at, read_retention
 
 RATE_WINDOW_MS: Final = 600_000
 
@@ -42,8 +42,7 @@ def gather_log(
 ) -> LogFacts | Missing:
     """Return the log's bounds, and how old the first hot and the first hidden records are.
 
-    Raises:
-        Nothing of its own: what cannot be read is `Missing`.
+    What cannot be read is `Missing`.
     """
     topic = definition.topic
     assert topic is not None
@@ -69,8 +68,7 @@ def gather_retention(
 ) -> RetentionFacts | Missing:
     """Return what limits the log, and how fast it grows.
 
-    Raises:
-        Nothing of its own: what cannot be read is `Missing`.
+    What cannot be read is `Missing`.
     """
     bounds = log.bounds
     deadline = Deadline.after_ms(definition.plan_timeout_ms)
@@ -114,8 +112,7 @@ def gather_records(
         committed: Its boundary.
         look_back: Offsets per partition to read, at most.
 
-    Raises:
-        Nothing of its own: what cannot be read is `Missing`.
+    What cannot be read is `Missing`.
     """
     below = {p: spans.top for p, spans in positions.held.items()}
     if not isinstance(committed, Missing):

@@ -13,27 +13,15 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coldset import (
-    ColdsetError,
-    PinnedTable,
-    is_complete,
-    leaf_of,
-    plan_cold,
-    read_cold,
-    walk_parents,
-)
-from coldset.errors import UnsupportedTableError
-from coldset.expiry import kept_until_ms
-from coldset.manifests import FileReference, list_files
-from federation.boundary import PIN_TAG
-from federation.boundary.layouts import KafkaLayout, layout_of
-from federation.boundary.resolve import marks_of
-from federation.boundary.spans import EMPTY, Spans, union
-from federation.definition import TableDefinition
-from federation.doctor.facts import Ancestor, History, Missing, Positions
+from coldset.errors import ColdsetError, UnsupportedTableError
+from coldset.plan import plan_cold
+from coldset.read import leaf_of, read_cold
+from coldset.table import FileReference, PinnedTable, is_complete, kept_until_ms, list_files, walk_parents
+from federation.boundary import EMPTY, PIN_TAG, KafkaLayout, Spans, layout_of, marks_of, union
+from federation.doctor.examined_facts import Ancestor, History, Missing, Positions
 from federation.doctor.overlap import overlap, repeated
 from federation.errors import OptionError
-from federation.storage import storage_for
+from federation.options import TableDefinition, storage_for
 
 # Ranges of one partition that are gathered before they are joined, and of all that are kept.
 _JOINED_AT: Final = 1 << 18
@@ -41,11 +29,7 @@ _KEPT: Final = 1 << 23
 
 
 def gather_history(pinned: PinnedTable, definition: TableDefinition) -> History:
-    """Return the ancestry of the pinned snapshot, and where in it the nearest mark is.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the ancestry of the pinned snapshot, and where in it the nearest mark is."""
     table = pinned.table
     pin_ref = table.metadata.refs.get(PIN_TAG)
     ancestors, mark, mark_name = [], None, None
@@ -74,8 +58,7 @@ def gather_history(pinned: PinnedTable, definition: TableDefinition) -> History:
 def gather_files(pinned: PinnedTable) -> tuple[FileReference, ...] | Missing:
     """Return the entries of the snapshot's manifests.
 
-    Raises:
-        Nothing of its own: what cannot be read is `Missing`.
+    What cannot be read is `Missing`.
     """
     try:
         return tuple(list_files(pinned))
@@ -86,8 +69,7 @@ def gather_files(pinned: PinnedTable) -> tuple[FileReference, ...] | Missing:
 def find_unreadable(pinned: PinnedTable, definition: TableDefinition) -> str | Missing | None:
     """Return why no query can read the snapshot, or None if it can be planned.
 
-    Raises:
-        Nothing of its own: manifests that cannot be read are `Missing`.
+    Manifests that cannot be read are `Missing`.
     """
     try:
         plan_cold(pinned, split_bytes=definition.split_bytes)
@@ -101,8 +83,7 @@ def find_unreadable(pinned: PinnedTable, definition: TableDefinition) -> str | M
 def gather_positions(pinned: PinnedTable, definition: TableDefinition) -> Positions | Missing:
     """Return which offsets the snapshot's rows hold.
 
-    Raises:
-        Nothing of its own: what cannot be read is `Missing`.
+    What cannot be read is `Missing`.
     """
     tally = _Tally()
     try:

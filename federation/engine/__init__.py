@@ -4,17 +4,6 @@
 cut per table, and `execution` runs it.
 """
 
-from federation.engine.execution import Limits
-from federation.engine.query import Answer, run_query
-from federation.engine.statement import Statement, parse_statement
-from federation.engine.watched import StatementProgress, Watched
+from federation.engine.run import Answer, Limits, Watched, run_query
 
-__all__ = [
-    "Answer",
-    "Limits",
-    "Statement",
-    "StatementProgress",
-    "Watched",
-    "parse_statement",
-    "run_query",
-]
+__all__ = ["Answer", "Limits", "Watched", "run_query"]

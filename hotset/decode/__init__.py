@@ -6,13 +6,15 @@ Nothing here must know where the schema came from.
 """
 
 from hotset.decode.bad_records import LETTERS, MARKS, BadRecord, BadRecords
-from hotset.decode.decoded import Decoded, Decoder, Fault
+from hotset.decode.decoded import Decoded, Fault, batch_of, select_rows
 from hotset.decode.envelope import ENVELOPES, Envelope
-from hotset.decode.formats import FORMATS, RecordFormat, decoder_for, require_columns
+from hotset.decode.formats import FORMATS, RecordFormat, require_columns
+from hotset.decode.position import FIELDS, Source, check_source, is_time
 from hotset.decode.rows import DecodedRows, RowDecoder
 
 __all__ = [
     "ENVELOPES",
+    "FIELDS",
     "FORMATS",
     "LETTERS",
     "MARKS",
@@ -20,11 +22,14 @@ __all__ = [
     "BadRecords",
     "Decoded",
     "DecodedRows",
-    "Decoder",
     "Envelope",
     "Fault",
     "RecordFormat",
     "RowDecoder",
-    "decoder_for",
+    "Source",
+    "batch_of",
+    "check_source",
+    "is_time",
     "require_columns",
+    "select_rows",
 ]

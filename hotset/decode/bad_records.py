@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from hotset.decode.decoded import Fault
 from hotset.decode.position import position_column
-from hotset.source import HEADERS_TYPE
+from hotset.kafka import HEADERS_TYPE
 
 
 class BadRecords(StrEnum):
@@ -67,11 +67,7 @@ LETTERS: Final = pa.schema(
 
 
 def bad_records(raw: pa.RecordBatch, faults: Sequence[Fault]) -> tuple[BadRecord, ...]:
-    """Return where the faulty records of a raw batch were.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return where the faulty records of a raw batch were."""
     if not faults:
         return ()
     rows = pa.array([fault.row for fault in faults], pa.int64())

@@ -46,11 +46,7 @@ class Builder:
 
 
 def views_of(payloads: pa.BinaryArray) -> tuple[object, object | None, object | None, int, int]:
-    """Return payloads as the interpreters take them: offsets, data, validity, the first one, and how many.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return payloads as the interpreters take them: offsets, data, validity, the first one, and how many."""
     validity, offsets, data = payloads.buffers()
     first, count = payloads.offset, len(payloads)
     # An array without values may have no offsets at all.
@@ -64,9 +60,6 @@ def array_of(builders: Sequence[Builder], built: Sequence[Any], place: int) -> p
         builders: All there are.
         built: What C hands over of each: length, validity, values and data.
         place: Which of them.
-
-    Raises:
-        Nothing of its own.
     """
     builder = builders[place]
     length, validity, values, data = built[place]

@@ -38,11 +38,7 @@ _LAST_MS: Final = (1 << 63) // 1000 - 1
 
 
 def is_cdc(wanted: pa.Field) -> bool:
-    """Return whether a column looks like the transform's.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return whether a column looks like the transform's."""
     is_struct = wanted.name == CDC and pa.types.is_struct(wanted.type)
     return bool(is_struct) and wanted.type.get_field_index("op") >= 0
 
@@ -72,9 +68,6 @@ def cdc_from(
         told: `op`, `source` and `ts_ms` of each record.
         wanted: The column's type.
         target_pattern: What the target is made of, with `{db}` and `{table}` in it.
-
-    Raises:
-        Nothing of its own.
     """
     schema, database, table = told.column("source").flatten()
     database = pc.coalesce(schema, database)
@@ -124,9 +117,6 @@ def keys_from(
         told: The parts of the keys.
         payloads: The keys as they are in the records.
         wanted: The parts.
-
-    Raises:
-        Nothing of its own.
     """
     faults = {fault.row: fault for fault in told.faults}
     for part in wanted:
@@ -149,9 +139,6 @@ def with_coordinates(
         column: From `cdc_from`.
         offsets: The offset of each record.
         keys: The key of each record, if the column has it.
-
-    Raises:
-        Nothing of its own.
     """
     besides = {OFFSET: offsets, KEY: keys}
     arrays = []

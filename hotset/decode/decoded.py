@@ -45,11 +45,7 @@ class MisfitError(Exception):
 
 
 def select_rows(decoded: Decoded, kept: pa.BooleanArray) -> Decoded:
-    """Return what was decoded of some of the payloads, in their order.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return what was decoded of some of the payloads, in their order."""
     place = {row: number for number, row in enumerate(pc.indices_nonzero(kept).to_pylist())}
     faults = tuple(Fault(place[each.row], each.reason) for each in decoded.faults if each.row in place)
     return Decoded(decoded.rows.filter(kept), faults)
@@ -87,9 +83,6 @@ def decode_one_by_one(
         payloads: The payloads; one that is null is a row of nulls.
         schema: The columns wanted.
         read: Returns a payload's values, one for each column, or raises MisfitError.
-
-    Raises:
-        Nothing of its own.
     """
     columns: list[list[Any]] = [[] for _ in schema]
     nothing = [None] * len(schema)
@@ -108,11 +101,7 @@ def decode_one_by_one(
 
 
 def batch_of(arrays: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
-    """Return a batch of these arrays, also if there are none.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return a batch of these arrays, also if there are none."""
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
     return pa.RecordBatch.from_arrays(list(arrays), schema=schema)
@@ -146,9 +135,5 @@ def _field_without_uuids(field: pa.Field) -> pa.Field:
 
 
 def nulls_of(schema: pa.Schema, rows: int) -> pa.RecordBatch:
-    """Return rows of nulls, also for columns that are required.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return rows of nulls, also for columns that are required."""
     return batch_of([pa.nulls(rows, field.type) for field in schema], schema, rows)

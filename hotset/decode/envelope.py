@@ -67,20 +67,12 @@ _SOURCE: Final = pa.struct([(name, pa.string()) for name in ("schema", "db", "ta
 
 
 def rows_in(envelope: Envelope) -> tuple[str, ...]:
-    """Return the fields of a record that have a row.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the fields of a record that have a row."""
     return tuple(sorted(set(_SHAPES[envelope.shape].rows.values())))
 
 
 def cdc_of(envelope: Envelope, schema: pa.Schema) -> pa.Field | None:
-    """Return the column that is as the sink's Debezium transform writes it, if there is one.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the column that is as the sink's Debezium transform writes it, if there is one."""
     if envelope.shape != DEBEZIUM or CDC not in schema.names:
         return None
     found = schema.field(CDC)

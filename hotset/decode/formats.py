@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from hotset.decode.avro.match import Known
+from hotset.decode.avro import Known
 from hotset.decode.bad_records import BadRecords
 from hotset.decode.decoded import Decoder
 from hotset.decode.envelope import Envelope, EnvelopeDecoder, check_envelope, rows_in
@@ -20,8 +20,7 @@ from hotset.decode.framed import KINDS, FramedDecoder, Side
 from hotset.decode.json import decode_json
 from hotset.decode.raw import RAW, raw_decoder, require_raw_column
 from hotset.errors import RegistryConfigError, SchemaMismatchError, UnsupportedFormatError
-from hotset.registered import RegisteredSchema
-from hotset.registry import SchemaRegistry
+from hotset.registry import RegisteredSchema, SchemaRegistry
 
 # Formats in which a document may be the payload of another, with its schema beside it.
 MAY_BE_WRAPPED: Final = ("json", "json_schema")

@@ -18,14 +18,12 @@ from typing import Final, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hotset.decode.avro import compile_avro
-from hotset.decode.avro.match import Known
+from hotset.decode.avro import Known, compile_avro
 from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.json import decode_json
 from hotset.errors import HotsetError, SchemaMismatchError
 from hotset.native import is_pure
-from hotset.registered import Kind, RegisteredSchema
-from hotset.registry import SchemaRegistry
+from hotset.registry import Kind, RegisteredSchema, SchemaRegistry
 
 Side = Literal["value", "key"]
 Bodies = Callable[[pa.BinaryArray], Decoded]

@@ -31,11 +31,7 @@ def _is_text_pairs(wanted: pa.DataType) -> bool:
 
 
 def is_time(wanted: pa.DataType) -> bool:
-    """Return whether a column can hold the time of a record.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return whether a column can hold the time of a record."""
     is_plain = pa.types.is_timestamp(wanted) and wanted.unit == "us"
     return bool(pa.types.is_int64(wanted) or is_plain)
 
@@ -86,11 +82,7 @@ def check_source(name: str, source: Source, wanted: pa.DataType) -> None:
 
 
 def fields_of(source: Source) -> set[str]:
-    """Return the fields of a record that a column is made of.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Return the fields of a record that a column is made of."""
     if source is None:
         return set()
     if isinstance(source, str):

@@ -47,7 +47,7 @@ def raw_decoder(format_name: str) -> Decoder:
     """Return the decoder of a raw format.
 
     Raises:
-        Nothing of its own.
+        UnsupportedFormatError: From the decoder, for columns that the format cannot fill.
     """
 
     def decode(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None) -> Decoded:

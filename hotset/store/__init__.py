@@ -32,17 +32,14 @@ takes its cut as ever, and reads from Kafka only what the store lacks of it.
 This package must not know tables, cuts or engines.
 """
 
-from hotset.store.columns import WantedColumns
-from hotset.store.encoded import alike, join
+from hotset.store.dictionaries import alike, join
 from hotset.store.fetch import TopicSource
-from hotset.store.held import Piece
-from hotset.store.meter import ReadMeter
-from hotset.store.read import read_resident
-from hotset.store.stock import HotStore, StoreSettings, clear_store, open_store
+from hotset.store.hot_store import StoreSettings, clear_store, open_store
+from hotset.store.read_meter import ReadMeter
+from hotset.store.resident_reader import read_resident
+from hotset.store.stored_columns import WantedColumns
 
 __all__ = [
-    "HotStore",
-    "Piece",
     "ReadMeter",
     "StoreSettings",
     "TopicSource",

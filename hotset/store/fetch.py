@@ -15,13 +15,10 @@ from typing import Final, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hotset.bounds import require_topic_id
-from hotset.client import KafkaClient
-from hotset.deadline import Deadline
+from foundation.deadline import Deadline
 from hotset.drain import drain
-from hotset.offsets import Isolation, OffsetRange
-from hotset.source import DrainLimits, Wanted
-from hotset.store.keeping import CHUNK_BYTES, CHUNK_ROWS
+from hotset.kafka import DrainLimits, Isolation, KafkaClient, OffsetRange, Wanted, require_topic_id
+from hotset.store.housekeeping import CHUNK_BYTES, CHUNK_ROWS
 
 T = TypeVar("T")
 

@@ -23,18 +23,13 @@ _TRIES: Final = 100
 def be_present(root: Path) -> None:
     """Let other processes know, until this one ends, that it uses the store in a folder.
 
-    Raises:
-        Nothing of its own: whoever cannot say so may find his files gone, and reads anew.
+    Whoever cannot say so may find his files gone, and reads anew.
     """
     _present(os.getpid(), root)
 
 
 def remove_if_alone(root: Path) -> bool:
-    """Remove what is in a store's folder unless another process uses it; return whether that was so.
-
-    Raises:
-        Nothing of its own.
-    """
+    """Remove what is in a store's folder unless another process uses it; return whether that was so."""
     file = _present(os.getpid(), root)
     if file is None:
         return False

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hotset.store.locks import close_own, open_own
-from hotset.store.names import BASE, parse_file
-from hotset.store.place import make_folder
+from hotset.store.file_names import BASE, parse_file
+from hotset.store.offset_locks import close_own, open_own
+from hotset.store.store_folder import make_folder
 
 MAKING: Final = "making"
 _COUNTER: Final = "reserved"
@@ -95,11 +95,7 @@ class Space:
         return sum(found.st_size for _, found in _files(self.root))
 
     def remove_abandoned(self) -> None:
-        """Remove what processes were writing when they ended.
-
-        Raises:
-            Nothing of its own.
-        """
+        """Remove what processes were writing when they ended."""
         with contextlib.suppress(OSError):
             for entry in list(os.scandir(self.root / MAKING)):
                 with contextlib.suppress(OSError):

@@ -14,10 +14,12 @@ from uuid import UUID
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
-from coldset import ParquetScan, PinnedTable, open_catalog, pin, plan_parquet_scan, storage_of
-from federation.definition import merge_options
-from federation.engine import run_query
-from federation.secrets import is_secret
+from coldset.plan.parquet_scan import ParquetScan, plan_parquet_scan
+from coldset.table.catalog import PinnedTable, open_catalog, pin
+from coldset.table.storage import storage_of
+from federation.engine.run.query import run_query
+from federation.options.definition import merge_options
+from federation.options.secrets import is_secret
 from stack.objects import ObjectStore
 from stack.rest_catalog import RestCatalog
 from stack.spark_catalogs import Catalog as SparkCatalog

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coldset import open_catalog
+from coldset.table.catalog import open_catalog
 from stack.objects import ObjectStore
 from stack.spark_writer import SparkWriter
 from tests.builders import unique

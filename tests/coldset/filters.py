@@ -13,9 +13,10 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from coldset import PinnedTable, Predicate
-from coldset.sql_text import quoted
-from federation.engine.ahead import Lookout
+from coldset.files.duckdb_sql import quoted
+from coldset.prune.predicate import Predicate
+from coldset.table.catalog import PinnedTable
+from federation.engine.lookahead.lookahead import Lookout
 from tests.coldset.tables import read
 
 _SIGNS: Final = ("=", "<", "<=", ">", ">=", "<>")

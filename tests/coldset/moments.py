@@ -15,10 +15,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from coldset import PinnedTable, open_catalog, pin
-from coldset.sql_text import quoted
-from federation.definition import merge_options
-from federation.engine import run_query
+from coldset.files.duckdb_sql import quoted
+from coldset.table.catalog import PinnedTable, open_catalog, pin
+from federation.engine.run.query import run_query
+from federation.options.definition import merge_options
 from tests.coldset.agreement import as_sorted
 from tests.coldset.filters import filtered, read_filtered, some_filter
 from tests.coldset.tables import catalog_properties, read

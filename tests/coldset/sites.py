@@ -11,8 +11,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from coldset import PinnedTable, open_catalog, pin, plan_cold, read_cold, storage_of
-from federation.secrets import is_secret
+from coldset.plan.file_plan import plan_cold
+from coldset.read.read_files import read_cold
+from coldset.table.catalog import PinnedTable, open_catalog, pin
+from coldset.table.storage import storage_of
+from federation.options.secrets import is_secret
 from stack.objects import ObjectStore
 from stack.postgres import PASSWORD
 

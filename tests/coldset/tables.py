@@ -15,7 +15,10 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
-from coldset import PinnedTable, Predicate, open_catalog, pin, plan_cold, read_cold
+from coldset.plan.file_plan import plan_cold
+from coldset.prune.predicate import Predicate
+from coldset.read.read_files import read_cold
+from coldset.table.catalog import PinnedTable, open_catalog, pin
 
 TABLE = "lake.orders"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coldset.errors import ColdReadError
-from coldset.sql_text import quoted
+from coldset.files.duckdb_sql import quoted
 from stack.errors import StackError
 from stack.spark_writer import SparkWriter
 from tests.coldset.agreement import SparkTable, as_sorted, as_typed, new_table

@@ -14,12 +14,15 @@ import time
 
 import pytest
 
-from coldset import PinnedTable, commit_append, open_catalog, pin, storage_of, write_files
 from coldset.errors import TableNotFoundError
-from federation import open_table
-from federation.config import Config
-from federation.engine import run_query
+from coldset.table.catalog import PinnedTable, open_catalog, pin
+from coldset.table.storage import storage_of
+from coldset.write.data_writer import write_files
+from coldset.write.fenced_commit import commit_append
+from federation.engine.run.query import run_query
+from federation.options.config import Config
 from federation.plan import plan_cold_splits
+from federation.table import open_table
 from stack.catalog_proxy import CatalogProxy
 from stack.objects import ObjectStore
 from stack.rest_catalog import RestCatalog

@@ -16,16 +16,11 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
-from coldset import (
-    COMMIT_ID,
-    PinnedTable,
-    commit_append,
-    delete_files,
-    pin,
-    summary_value,
-    write_files,
-)
 from coldset.errors import CommitConflictError, CommitStateUnknownError
+from coldset.table.ancestry import summary_value
+from coldset.table.catalog import PinnedTable, pin
+from coldset.write.data_writer import delete_files, write_files
+from coldset.write.fenced_commit import COMMIT_ID, commit_append
 from tests.coldset.tables import TABLE, catalog_properties, make_catalog, read_now
 
 SCHEMA = pa.schema([("id", pa.int64())])

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 
-from coldset import may_take_out_rows
+from coldset.read.file_bounds import may_take_out_rows
 from tests.coldset.tables import TABLE, make_catalog, read_now
 
 SCHEMA = pa.schema([("id", pa.int32())])

@@ -27,11 +27,14 @@ from pyiceberg.transforms import (
 from pyiceberg.types import StringType
 from pyroaring import BitMap64
 
-import coldset.read
-from coldset import PinnedTable, pin, plan_cold, read_cold
-from coldset.manifests import entries_in
-from coldset.predicate import AllOf, AnyOf, Compared, IsNull, NotNull, Predicate, StartsWith
-from coldset.scan import plan_matching
+import coldset.errors
+import coldset.read.read_files
+import coldset.table.manifests
+from coldset.plan.file_plan import plan_cold, plan_matching
+from coldset.prune.predicate import AllOf, AnyOf, Compared, IsNull, NotNull, Predicate, StartsWith
+from coldset.read.read_files import read_cold
+from coldset.table.catalog import PinnedTable, pin
+from coldset.table.manifests import entries_in
 from tests.coldset.tables import SPLIT_BYTES, TABLE, make_catalog
 
 ROWS = pa.schema([("id", pa.int64()), ("note", pa.string()), ("at", pa.timestamp("us", tz="UTC"))])
@@ -137,7 +140,7 @@ def test_manifests_of_other_partitions_are_not_even_read(
         read.append(len(manifests))
         return entries_in(pinned, manifests)
 
-    monkeypatch.setattr("coldset.scan.entries_in", entries)
+    monkeypatch.setattr("coldset.plan.file_plan.entries_in", entries)
     table = rows(64, 1, "x64")
     where = Compared(source, "=", table.column(source)[0].as_py())
     found = plan_matching(pinned, where)
@@ -194,7 +197,7 @@ def test_row_groups_that_cannot_match_are_not_read_and_positions_stay_those_of_t
     catalog.load_table(TABLE).add_files([str(path)])
     pinned = pin(catalog, TABLE)
     gone = BitMap64([5, 41, 42, 99])
-    monkeypatch.setattr(coldset.read, "deleted_positions", lambda *_: gone)
+    monkeypatch.setattr(coldset.read.read_files, "deleted_positions", lambda *_: gone)
     where = AnyOf((Compared("id", "=", 44), StartsWith("note", "n9")))
 
     # Texts from n9 to n99 are in the first group, by its bounds, and in the last.
@@ -214,19 +217,19 @@ def test_a_file_with_fewer_rows_than_its_manifest_says_is_found_out_with_a_predi
     [file] = task.files
     wrong = replace(task, files=(replace(file, rows=11),))
 
-    with pytest.raises(coldset.read.ColdReadError, match="10 rows, and its manifest says 11"):
+    with pytest.raises(coldset.errors.ColdReadError, match="10 rows, and its manifest says 11"):
         list(read_cold(wrong, ("id",), {}))
 
 
 def test_manifests_are_read_once_for_all_snapshots(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    real = coldset.manifests.entries_of
+    real = coldset.table.manifests.entries_of
 
     def entries_of(manifest: Any, io: FileIO, **more: Any) -> Any:
         read.append(manifest.manifest_path)
         return real(manifest, io, **more)
 
-    monkeypatch.setattr("coldset.manifests.entries_of", entries_of)
+    monkeypatch.setattr("coldset.table.manifests.entries_of", entries_of)
     for number in range(5):
         pinned = append(catalog, rows(number, 1))
         assert len(plan_matching(pinned, None).files) == number + 1

@@ -18,10 +18,10 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, NestedField
 
-from coldset.columns import file_columns
 from coldset.errors import ColdReadError
-from coldset.project import Projection, is_widening
-from coldset.schema import arrow_schema
+from coldset.files.file_columns import file_columns
+from coldset.files.projection import Projection, is_widening
+from coldset.table.arrow_form import arrow_schema
 from tests.coldset.tables import TABLE, add_file, make_catalog, read_now
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from coldset import check_properties, open_catalog, pin
 from coldset.errors import CatalogConfigError
-from federation import open_table
-from federation.config import Config
+from coldset.table.catalog import open_catalog, pin
+from coldset.table.catalog_properties import check_properties
+from federation.options.config import Config
+from federation.table import open_table
 from stack.catalog_proxy import CatalogProxy
 from stack.rest_catalog import RestCatalog
 from tests.builders import make_table, unique

@@ -41,8 +41,8 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from coldset.facts import UNKNOWN, Fact, bucket_of, comparable, decoded, of_partition, of_summary
-from coldset.predicate import (
+from coldset.prune.column_facts import UNKNOWN, Fact, bucket_of, comparable, decoded, of_partition, of_summary
+from coldset.prune.predicate import (
     AllOf,
     AnyOf,
     Compared,
@@ -53,7 +53,7 @@ from coldset.predicate import (
     all_of,
     any_of,
 )
-from coldset.pruning import may_match
+from coldset.prune.pruning import may_match
 
 DAY_US = 86_400_000_000
 NAN = float("nan")

@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 from pyiceberg.schema import Schema
 
-from coldset import pin, plan_parquet_scan
 from coldset.errors import UnsupportedTableError
-from federation.definition import merge_options
-from federation.engine import run_query
+from coldset.plan.parquet_scan import plan_parquet_scan
+from coldset.table.catalog import pin
+from federation.engine.run.query import run_query
 from federation.errors import OptionError
+from federation.options.definition import merge_options
 from stack.spark_writer import SparkWriter
 from tests.coldset.agreement import SparkTable, new_table
 from tests.coldset.rare_types import schema
@@ -114,7 +115,7 @@ def test_a_column_of_a_type_that_is_not_read_is_refused_by_name(
 
 
 def test_spark_is_told_what_it_has_no_type_for() -> None:
-    from federation.spark_form import spark_schema
+    from federation.spark.spark_schema import spark_schema
 
     for kind, what in ((pa.time64("us"), "time of day"), (pa.timestamp("ns"), "nanoseconds")):
         with pytest.raises(OptionError, match=rf"'s\.x'.*{what}"):

@@ -15,7 +15,6 @@ import pytest
 from pyiceberg.catalog import Catalog
 from pyiceberg.types import LongType, StringType
 
-from coldset import open_catalog, pin, plan_cold, read_cold
 from coldset.errors import (
     CatalogConfigError,
     CatalogUnavailableError,
@@ -24,6 +23,9 @@ from coldset.errors import (
     TableNotFoundError,
     UnsupportedTableError,
 )
+from coldset.plan.file_plan import plan_cold
+from coldset.read.read_files import read_cold
+from coldset.table.catalog import open_catalog, pin
 from tests.coldset.tables import SPLIT_BYTES, TABLE, make_catalog, read, read_now
 
 SCHEMA = pa.schema([pa.field("id", pa.int32(), nullable=False), ("note", pa.string())])
@@ -266,7 +268,7 @@ def test_a_type_that_is_not_supported_is_named() -> None:
     from pyiceberg.schema import Schema
     from pyiceberg.types import GeometryType, NestedField, StructType
 
-    from coldset.schema import arrow_schema
+    from coldset.table.arrow_form import arrow_schema
 
     inner = StructType(NestedField(2, "at", GeometryType(), required=False))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from coldset import pin
 from coldset.errors import SnapshotNotFoundError
+from coldset.table.catalog import pin
 from tests.coldset.agreement import SparkTable, as_sorted, as_typed
 from tests.coldset.shapes import MERGE_ON_READ, NOTE, DeleteByKey, Step, rows, table
 from tests.coldset.tables import read

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from coldset import metadata as kept_metadata
-from coldset import plan_cold, read_cold
 from coldset.errors import CatalogConfigError, CatalogUnavailableError, ColdReadError, ColdsetError
+from coldset.plan.file_plan import plan_cold
+from coldset.read.read_files import read_cold
+from coldset.table import metadata_file as kept_metadata
 from stack import TcpProxy
 from stack.objects import ObjectStore
 from stack.postgres import PASSWORD, PostgresServer

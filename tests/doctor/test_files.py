@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from federation.doctor import Severity, examine
+from federation.doctor.examination import examine
+from federation.doctor.findings import Severity
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
 from tests.deletes import delete_by_unknown_key

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from federation.doctor import KINDS, Severity
+from federation.doctor.catalogue import KINDS
+from federation.doctor.findings import Severity
 from tests.builders import commit_until, produce
 from tests.conftest import MakeLake
 from tests.doctor.ward import COLUMNS, ROWS, codes, found, look, mark, put, send, send_in_transaction, tag

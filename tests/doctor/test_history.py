@@ -12,13 +12,13 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from federation.boundary import PIN_TAG
-from federation.boundary.connect import PREFIX
-from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
-from federation.doctor import Severity, examine
-from federation.doctor.examine import _gather, judge
-from federation.doctor.facts import Missing
-from federation.take import pin_table
+from federation.boundary.connect.connect_resolver import PREFIX
+from federation.boundary.property.snapshot_property import PIN_TAG
+from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID
+from federation.cut.take import pin_table
+from federation.doctor.examination import _gather, examine, judge
+from federation.doctor.examined_facts import Missing
+from federation.doctor.findings import Severity
 from tests.builders import Lake, commit_until
 from tests.conftest import MakeLake
 from tests.doctor.ward import COLUMNS, ROWS, codes, found, look, mark, put, send, tag, unchecked

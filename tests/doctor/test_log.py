@@ -11,7 +11,7 @@ import time
 import pytest
 from confluent_kafka import Producer
 
-from federation.doctor import Severity
+from federation.doctor.findings import Severity
 from tests.builders import (
     Lake,
     add_partitions,

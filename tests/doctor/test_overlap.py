@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from federation.boundary.spans import Spans
+from federation.boundary.offset_set import Spans
 from federation.doctor.overlap import between, head, lacking, longest, overlap, repeated
 
 NUMBERS = st.lists(st.integers(0, 30), max_size=40)

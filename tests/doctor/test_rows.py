@@ -8,8 +8,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from federation.doctor import Severity, examine
-from hotset import Isolation
+from federation.doctor.examination import examine
+from federation.doctor.findings import Severity
+from hotset.kafka.offsets import Isolation
 from tests.builders import delete_records
 from tests.conftest import MakeLake
 from tests.doctor.ward import (

@@ -12,9 +12,13 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 from confluent_kafka import Producer
 
-from federation.boundary import PIN_TAG, PROPERTY, render_offsets
-from federation.doctor import LOOK_BACK, Finding, Report, examine
-from hotset import Deadline, Isolation, connect, read_log_bounds
+from federation.boundary.property.snapshot_property import PIN_TAG, PROPERTY, render_offsets
+from federation.doctor.examination import LOOK_BACK, examine
+from federation.doctor.findings import Finding, Report
+from foundation.deadline import Deadline
+from hotset.kafka.client import connect
+from hotset.kafka.log_bounds import read_log_bounds
+from hotset.kafka.offsets import Isolation
 from tests.builders import Lake, produce, wait_until
 
 ROWS = pa.schema([("seq", pa.int64()), ("kafka_partition", pa.int32()), ("kafka_offset", pa.int64())])

@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from federation.boundary.flink_files import Checkpoint
-from federation.boundary.flink_handles import StatePlace
-from federation.boundary.flink_metadata import parse_metadata
+from federation.boundary.flink.checkpoint_files import Checkpoint
+from federation.boundary.flink.checkpoint_metadata import parse_metadata
+from federation.boundary.flink.state_handles import StatePlace
 from tests.builders import Lake, delete_topic, make_topic, produce
 from tests.conftest import MakeLake
 

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from coldset import ParquetScan
 from coldset.errors import ColdReadError
-from federation.engine import Limits, aside, run_query
-from federation.engine.aside import left_behind, run_aside
-from federation.engine.clock import StatementClock
+from coldset.plan.parquet_scan import ParquetScan
+from federation.engine.run import statement_thread as aside
+from federation.engine.run.clock import StatementClock
+from federation.engine.run.execution import Limits
+from federation.engine.run.query import run_query
+from federation.engine.run.statement_thread import left_behind, run_aside
 from federation.errors import EngineError, QueryCancelledError, QueryTimeoutError
 from tests.federation.test_cold_scan import Alone
 

@@ -15,7 +15,7 @@ import pytest
 
 from federation.errors import OptionError, SqlError
 from federation.receipt import render_receipt
-from hotset.decode import LETTERS, MARKS
+from hotset.decode.bad_records import LETTERS, MARKS
 from hotset.errors import DecodeError
 from kafkaiceberg.__main__ import main
 from tests.builders import Lake, commit_until, produce, write_config

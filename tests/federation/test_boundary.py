@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from federation.boundary.flink import CHECKPOINT_ID, JOB_ID, OPERATOR_ID
-from federation.boundary.redpanda import MARK
-from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
+from federation.boundary.flink.flink_resolver import CHECKPOINT_ID, JOB_ID, OPERATOR_ID
+from federation.boundary.redpanda.redpanda_resolver import MARK
+from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID
 from federation.errors import BoundaryUnknownError
-from pipeline import freeze_once
 from pipeline.errors import FreezeOptionError
+from pipeline.freeze import freeze_once
 from stack import KafkaBroker
 from stack.redpanda import RedpandaProxy
 from tests.builders import Lake, commit_until, produce

@@ -19,10 +19,10 @@ from pyiceberg.catalog.sql import SqlCatalog
 from sqlalchemy import event
 
 import federation.boundary.resolve as resolve
-from coldset.metadata import read_metadata
-from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
+from coldset.table.metadata_file import read_metadata
+from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID
+from federation.cut.take import take_cut
 from federation.errors import BoundaryUnknownError
-from federation.take import take_cut
 from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
 

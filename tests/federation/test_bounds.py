@@ -15,11 +15,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from federation.engine.bounds import bounds_of
-from federation.engine.conditions import condition_of, tree_of
-from federation.within import Bounds, narrow, times_ms
+from federation.engine.lookahead.conditions import condition_of, tree_of
+from federation.engine.lookahead.offset_bounds import bounds_of
+from federation.read.hot_bounds import Bounds, narrow, times_ms
 from hotset.errors import DecodeError
-from hotset.offsets import OffsetRange
+from hotset.kafka.offsets import OffsetRange
 from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
 

@@ -16,15 +16,15 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog
 
-import federation.engine.query as query
-from coldset import pin, plan_parquet_scan
+import federation.engine.run.query as query
 from coldset.errors import ColdReadError
-from coldset.parquet_scan import DeletedRows
-from coldset.sql_text import quoted
-from federation.definition import merge_options
-from federation.engine import Answer, run_query
-from federation.engine.instance import deletes_of, open_cursor
+from coldset.files.duckdb_sql import quoted
+from coldset.plan.parquet_scan import DeletedRows, plan_parquet_scan
+from coldset.table.catalog import pin
+from federation.engine.run.instance import deletes_of, open_cursor
+from federation.engine.run.query import Answer, run_query
 from federation.errors import SqlError
+from federation.options.definition import merge_options
 from tests.builders import unique
 from tests.coldset.tables import catalog_properties, make_catalog
 
@@ -237,7 +237,7 @@ def test_a_table_under_two_names_is_one_for_the_engine(tmp_path: Path) -> None:
 def test_deleted_rows_are_hidden_whether_they_are_listed_or_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_listed: int
 ) -> None:
-    monkeypatch.setattr("coldset.parquet_scan._MOST_LISTED", most_listed)
+    monkeypatch.setattr("coldset.plan.parquet_scan._MOST_LISTED", most_listed)
     table = Alone(tmp_path)
     for number in range(4):
         table.append(*range(10 * number, 10 * number + 5 + number))

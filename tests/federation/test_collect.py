@@ -12,8 +12,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from federation.engine import Limits, run_query
-from federation.engine.collect import ResultGrewError, collect_at_once, collect_in_turn, is_row_by_row
+from federation.engine.run.collect import ResultGrewError, collect_at_once, collect_in_turn, is_row_by_row
+from federation.engine.run.execution import Limits
+from federation.engine.run.query import run_query
 from federation.errors import ResultTooLargeError
 from tests.federation.test_cold_scan import Alone
 
@@ -85,15 +86,15 @@ def test_a_statement_that_made_the_process_grow_is_run_again_in_turn(
 ) -> None:
     table = Alone(tmp_path)
     table.append(*range(1000))
-    monkeypatch.setattr("federation.engine.collect._SLACK_BYTES", -(1 << 40))
-    monkeypatch.setattr("federation.engine.collect._WATCH_S", 0.0001)
+    monkeypatch.setattr("federation.engine.run.collect._SLACK_BYTES", -(1 << 40))
+    monkeypatch.setattr("federation.engine.run.collect._WATCH_S", 0.0001)
     in_turn: list[int] = []
 
     def counted(*args: Any, **limits: int) -> pa.Table:
         in_turn.append(limits["max_rows"])
         return collect_in_turn(*args, **limits)
 
-    monkeypatch.setattr("federation.engine.execution.collect_in_turn", counted)
+    monkeypatch.setattr("federation.engine.run.execution.collect_in_turn", counted)
     # Long enough for somebody to look how large the process is.
     answer = table.ask("SELECT id, length(repeat(note, 20000)) AS n FROM {t}")
 

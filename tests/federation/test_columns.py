@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from federation.engine.ahead import Lookout, Outlook
+from federation.engine.lookahead.lookahead import Lookout, Outlook
 from tests.builders import Lake, commit_until, make_table, produce
 from tests.conftest import MakeLake
 

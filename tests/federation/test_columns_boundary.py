@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual
 
-from federation.boundary import holes
+from federation.boundary.columns import holes
 from federation.errors import BoundaryUnknownError, OffsetOverlapError
 from hotset.errors import DecodeError
 from tests.builders import Lake, commit_until, delete_records, produce

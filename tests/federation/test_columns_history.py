@@ -14,9 +14,10 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual
 from pyiceberg.table import Table
 
-from coldset import column_id, held_files, pin
-from federation.boundary.held import Columns, find_held
-from federation.boundary.history import find_past
+from coldset.read.file_bounds import column_id, held_files
+from coldset.table.catalog import pin
+from federation.boundary.columns.held_offsets import Columns, find_held
+from federation.boundary.columns.removed_offsets import find_past
 from tests.coldset.tables import TABLE, make_catalog
 from tests.writers.happenings import compact
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 
-from federation.boundary import cache, identity
+from federation.boundary import boundary_cache as cache
+from federation.boundary.columns import topic_identity as identity
 from federation.errors import TopicReplacedError
 from stack import KafkaBroker
 from tests.builders import Lake, delete_records, delete_topic, make_topic, produce, wait_until

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 
-from federation.boundary.layouts import KNOWN, layout_of
-from federation.definition import TableDefinition, define
+from federation.boundary.columns.layouts import KNOWN, layout_of
 from federation.errors import BoundaryUnknownError, OptionError
+from federation.options.definition import TableDefinition, define
 from hotset.errors import UnsupportedFormatError
 from tests.builders import Lake
 from tests.conftest import MakeLake

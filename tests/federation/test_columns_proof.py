@@ -17,8 +17,18 @@ from hypothesis import strategies as st
 from pyiceberg.catalog import Catalog
 from pyiceberg.types import LongType
 
-from coldset import HeldFile, PinnedTable, RowBounds, column_id, footer_bounds, held_files, pin, read_held
-from federation.boundary.held import BY_FOOTER, BY_MANIFEST, BY_SCAN, Columns, Held, find_held, settle
+from coldset.read.file_bounds import HeldFile, RowBounds, column_id, held_files
+from coldset.read.file_contents import footer_bounds, read_held
+from coldset.table.catalog import PinnedTable, pin
+from federation.boundary.columns.held_offsets import (
+    BY_FOOTER,
+    BY_MANIFEST,
+    BY_SCAN,
+    Columns,
+    Held,
+    find_held,
+    settle,
+)
 from federation.errors import BoundaryUnknownError
 from tests.coldset.tables import TABLE, make_catalog
 

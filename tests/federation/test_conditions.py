@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from coldset.predicate import AllOf, Compared, Predicate
+from coldset.prune.predicate import AllOf, Compared, Predicate
 from tests.federation.test_outlook import where
 
 

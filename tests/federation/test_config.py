@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from federation.config import CONFIG_VARIABLE, Config, load_config
 from federation.errors import OptionError
+from federation.options.config import CONFIG_VARIABLE, Config, load_config
 from federation.table import open_table
 
 

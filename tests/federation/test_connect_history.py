@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from federation.boundary.connect_events import DATA_COMPLETE, DATA_WRITTEN, ControlEvent
-from federation.boundary.connect_history import (
+from federation.boundary.connect.control_events import DATA_COMPLETE, DATA_WRITTEN, ControlEvent
+from federation.boundary.connect.sink_history import (
     SinkCommit,
     SinkHistory,
     UnknownHistoryError,

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from federation.boundary import CommittedOffsets, parse_offsets, render_offsets
-from federation.cut import Cut, ReaderSchema, SnapshotFacts, cold_cut, compute_cut, require_readable
-from federation.cut_token import pack, unpack
+from federation.boundary.committed import CommittedOffsets
+from federation.boundary.property.snapshot_property import parse_offsets, render_offsets
+from federation.cut.cut import Cut, ReaderSchema, SnapshotFacts, cold_cut, compute_cut, require_readable
+from federation.cut.token import pack, unpack
 from federation.errors import CutTokenError, OffsetGapError, OffsetOverlapError, TopicReplacedError
-from hotset.offsets import Isolation, LogBounds, OffsetRange, PartitionBounds
+from hotset.kafka.offsets import Isolation, LogBounds, OffsetRange, PartitionBounds
 
 FACTS = SnapshotFacts("lake.t", "uuid", 7, 0)
 LEVEL = Isolation.READ_COMMITTED

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from coldset import pin_absent
-from federation.ddl import parse_schema
+from coldset.table.empty_table import pin_absent
 from federation.errors import OptionError
+from federation.options.ddl import parse_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,7 +58,7 @@ def test_a_required_column_is_required() -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("text", [text for text, _ in READ])
 def test_spark_reads_the_same(spark: SparkSession, text: str) -> None:
-    from federation.spark_form import spark_schema
+    from federation.spark.spark_schema import spark_schema
 
     assert (
         spark_schema(parse_schema(text)).simpleString()

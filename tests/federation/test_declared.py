@@ -9,14 +9,9 @@ import json
 
 import pytest
 
-from federation.boundary.declared import parse_declared
-from federation.errors import (
-    BoundaryUnknownError,
-    IsolationMismatchError,
-    OptionError,
-    TopicReplacedError,
-)
-from hotset.offsets import OffsetRange
+from federation.boundary.property.declared_resolver import parse_declared
+from federation.errors import BoundaryUnknownError, IsolationMismatchError, OptionError, TopicReplacedError
+from hotset.kafka.offsets import OffsetRange
 from tests.conftest import MakeLake
 from tests.federation.test_boundary import ROWS, append, commit_and_declare, declared, send
 

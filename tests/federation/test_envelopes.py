@@ -12,11 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from federation.definition import define, merge_options
+from federation.cut.take import take_cut
 from federation.errors import OptionError
+from federation.options.definition import define, merge_options
 from federation.plan import answer_schema, plan_hot
-from federation.take import take_cut
-from hotset.decode import Envelope, RecordFormat, RowDecoder
+from hotset.decode.envelope import Envelope
+from hotset.decode.formats import RecordFormat
+from hotset.decode.rows import RowDecoder
 from hotset.errors import DecodeError, UnsupportedFormatError
 from tests.builders import Lake, commit_until, send
 from tests.conftest import MakeLake

@@ -11,7 +11,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
+from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID
 from federation.errors import BoundaryUnknownError
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from federation.boundary.flink import CHECKPOINT_ID, JOB_ID
+from federation.boundary.flink.flink_resolver import CHECKPOINT_ID, JOB_ID
 from federation.errors import BoundaryUnknownError
 from tests.builders import Lake
 from tests.conftest import MakeLake

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from federation.boundary.flink_bytes import MalformedStateError
-from federation.boundary.flink_files import CheckpointGoneError
-from federation.boundary.flink_metadata import SOURCE_STATE, parse_metadata
-from federation.boundary.flink_source import read_positions
+from federation.boundary.flink.checkpoint_files import CheckpointGoneError
+from federation.boundary.flink.checkpoint_metadata import SOURCE_STATE, parse_metadata
+from federation.boundary.flink.source_positions import read_positions
+from federation.boundary.flink.state_bytes import MalformedStateError
 from tests.federation.flink_encoder import SourceOperator, encode_metadata, encode_source
 from tests.federation.flink_stories import FIXTURES, STORIES, checkpoint_at, commits, ends, files, load_inline
 

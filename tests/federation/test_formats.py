@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from federation.definition import define, merge_options
+from federation.cut.take import take_cut
 from federation.errors import OptionError
+from federation.options.definition import define, merge_options
 from federation.plan import answer_schema, plan_hot
-from federation.take import take_cut
-from hotset.decode import FORMATS
+from hotset.decode.formats import FORMATS
 from hotset.errors import RegistryAccessError, RegistryConfigError, UnsupportedFormatError
 from tests.builders import commit_until, produce, send
 from tests.conftest import MakeLake

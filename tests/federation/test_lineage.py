@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 
-from federation.boundary import PIN_TAG
+from federation.boundary.property.snapshot_property import PIN_TAG
+from federation.cut.take import take_cut
 from federation.errors import BoundaryUnknownError
-from federation.take import take_cut
 from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from federation.definition import define, list_of, merge_options
 from federation.errors import OptionError
-from federation.options import OPTIONS, check_options
-from hotset.offsets import Isolation
+from federation.options.definition import define, list_of, merge_options
+from federation.options.options import OPTIONS, check_options
+from hotset.kafka.offsets import Isolation
 
 WHOLE = {"subscribe": "orders", "kafka.bootstrap.servers": "broker:9092"}
 

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pytest
 
 from coldset.errors import ColdReadError
-from coldset.parquet_scan import DeletedRows
-from coldset.predicate import AllOf, AnyOf, Compared, IsNull, NotNull, Predicate, StartsWith
-from federation.engine.ahead import Lookout, Outlook
-from federation.engine.instance import open_cursor
+from coldset.plan.parquet_scan import DeletedRows
+from coldset.prune.predicate import AllOf, AnyOf, Compared, IsNull, NotNull, Predicate, StartsWith
+from federation.engine.lookahead.lookahead import Lookout, Outlook
+from federation.engine.run.instance import open_cursor
 from tests.federation.test_cold_scan import ROWS, Alone
 
 SCHEMA = pa.schema(
@@ -202,7 +202,7 @@ def test_a_receipt_says_what_was_read_and_what_was_left_out(
     parts: Alone, is_scanned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not is_scanned:
-        monkeypatch.setattr("federation.engine.query.plan_scan", lambda _taken: None)
+        monkeypatch.setattr("federation.engine.run.query.plan_scan", lambda _taken: None)
     rows, one = told(parts, "SELECT note FROM {t} WHERE id = 25")
     _, both = told(parts, "SELECT note FROM {t} WHERE id IN (1, 2, 3, 4, 35, 36)")
     _, everything = told(parts, "SELECT note FROM {t} WHERE id % 10 = 5")
@@ -222,7 +222,7 @@ def test_rows_are_counted_without_opening_a_file(
     parts: Alone, is_scanned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not is_scanned:
-        monkeypatch.setattr("federation.engine.query.plan_scan", lambda _taken: None)
+        monkeypatch.setattr("federation.engine.run.query.plan_scan", lambda _taken: None)
     told(parts, "SELECT count(*) FROM {t}")
     for file in parts.directory.rglob("*.parquet"):
         file.write_bytes(b"")
@@ -246,7 +246,7 @@ def test_rows_that_are_deleted_are_not_counted(tmp_path: Path) -> None:
     scan = table.scan()
     gone = replace(scan, rows=2, groups=tuple(replace(g, deleted=(DeletedRows([0]),)) for g in scan.groups))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("federation.engine.query.plan_scan", lambda _taken: gone)
+        patch.setattr("federation.engine.run.query.plan_scan", lambda _taken: gone)
 
         assert told(table, "SELECT count(*) FROM {t}")[0] == [[2]]
 

@@ -22,11 +22,11 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import DoubleType, IntegerType
 
-import federation.engine.query as query
-from coldset import pin
+import federation.engine.run.query as query
 from coldset.errors import ColdReadError
-from coldset.facts import of_partition
-from coldset.schema import arrow_schema
+from coldset.prune.column_facts import of_partition
+from coldset.table.arrow_form import arrow_schema
+from coldset.table.catalog import pin
 from tests.coldset.tables import read
 from tests.federation.test_cold_scan import Alone
 

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler
 import pyarrow as pa
 import pytest
 
-from federation.boundary.redpanda import MARK
+from federation.boundary.redpanda.redpanda_resolver import MARK
 from federation.errors import BoundaryUnknownError, IsolationMismatchError, WriterUnavailableError
 from federation.table import FederatedTable
 from stack.redpanda import RedpandaProxy, reply

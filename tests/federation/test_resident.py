@@ -13,14 +13,15 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from federation.engine import resident, run_query
-from federation.engine.instance import open_cursor
-from federation.engine.statement import parse_statement
-from federation.engine.streams import TableStreams
-from federation.engine.views import is_not_read, show_hot_only
+from federation.cut.take import take_cut
+from federation.engine.run import resident_rows as resident
+from federation.engine.run.instance import open_cursor
+from federation.engine.run.query import run_query
+from federation.engine.run.streams import TableStreams
+from federation.engine.run.views import is_not_read, show_hot_only
+from federation.engine.statement.statement import parse_statement
 from federation.errors import SqlError
-from federation.parts import Part
-from federation.take import take_cut
+from federation.options.table_part import Part
 from hotset.errors import DecodeError
 from tests.builders import Lake, commit_until, delete_topic, make_topic, produce
 from tests.conftest import MakeLake

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from federation.engine.resident import joined
+from federation.engine.run.resident_rows import joined
 
 
 def text(size: int) -> pa.RecordBatch:

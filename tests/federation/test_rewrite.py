@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from federation.engine.statement import parse_statement
+from federation.engine.statement.statement import parse_statement
 from federation.errors import SqlError, StatementRefusedError
 
 TABLES = ("lake.orders", "lake.cust", "sales.orders")

@@ -17,14 +17,17 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from federation.engine import Limits, resident, run_query, shown
-from federation.engine.clock import StatementClock
-from federation.engine.instance import open_cursor
-from federation.engine.shown import SHELF, Key, Shown, lend_cursor
-from federation.engine.streams import TableStreams
+from federation.cut.take import take_cut
+from federation.engine.run import cursors as shown
+from federation.engine.run import resident_rows as resident
+from federation.engine.run.clock import StatementClock
+from federation.engine.run.cursors import SHELF, Key, Shown, lend_cursor
+from federation.engine.run.execution import Limits
+from federation.engine.run.instance import open_cursor
+from federation.engine.run.query import run_query
+from federation.engine.run.streams import TableStreams
 from federation.errors import QueryCancelledError, ResultTooLargeError, SqlError
-from federation.take import take_cut
-from hotset.idle import Idle
+from foundation.idle_pool import Idle
 from tests.builders import Lake, produce, wait_until
 from tests.conftest import MakeLake
 from tests.federation.test_query import ENDLESS

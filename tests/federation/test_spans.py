@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from federation.boundary.spans import Spans, span, union
+from federation.boundary.offset_set import Spans, span, union
 
 OFFSETS = st.lists(st.integers(0, 40), max_size=30)
 

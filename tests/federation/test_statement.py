@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from federation.engine.statement import MAX_SQL_BYTES, parse_statement
+from federation.engine.statement.statement import MAX_SQL_BYTES, parse_statement
 from federation.errors import SqlError, StatementRefusedError
 
 TABLES = ("lake.orders", "lake.customers", "shop.orders", "plain")

@@ -8,8 +8,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from federation.engine import parse_statement, told
-from federation.engine.ahead import Lookout
+from federation.engine.lookahead.lookahead import Lookout
+from federation.engine.statement import hints as told
+from federation.engine.statement.statement import parse_statement
 from tests.federation.test_cold_scan import Alone
 
 STEADY = "SELECT sum(id) AS s FROM {t} WHERE id BETWEEN 12 AND 24 / 2"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from federation import open_table
-from federation.config import Config
+from federation.options.config import Config
+from federation.table import open_table
 from hotset.errors import TopicNotFoundError
 from tests.builders import Lake, commit_until, delete_topic, produce
 from tests.conftest import MakeLake

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 
 from coldset.errors import TableNotFoundError
-from federation.doctor import examine
+from federation.doctor.examination import examine
 from federation.errors import CutTokenError, OffsetGapError, OptionError, TableReplacedError
 from kafkaiceberg.__main__ import main
-from pipeline import freeze_once
 from pipeline.errors import FreezeOptionError
+from pipeline.freeze import freeze_once
 from tests.builders import (
     Lake,
     add_partitions,

@@ -7,8 +7,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from federation.engine.statement import parse_statement
-from federation.engine.traces import TRACES
+from federation.engine.statement.isolation import TRACES
+from federation.engine.statement.statement import parse_statement
 from federation.errors import StatementRefusedError
 
 ROWS = "(SELECT i, 'abc'[i % 3 + 1] AS kind FROM range(20_000) r(i)) AS t"

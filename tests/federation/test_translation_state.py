@@ -15,14 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from federation.boundary.translation_state import (
+from federation.boundary.redpanda.translation_state import (
     MAX_ANSWER_BYTES,
     PATHS,
     TranslationState,
     parse_address,
     parse_states,
 )
-from federation.engine import Limits, run_query
+from federation.engine.run.execution import Limits
+from federation.engine.run.query import run_query
 from federation.errors import BoundaryUnknownError, OptionError, WriterUnavailableError
 from stack.redpanda import RedpandaProxy, reply
 from tests.builders import Lake, produce

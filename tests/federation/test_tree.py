@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from federation.engine.tree import nodes_of, texts_of
+from federation.engine.statement.syntax_tree import nodes_of, texts_of
 
 TREE = {"type": "A", "parts": [{"type": "B", "value": 1}, ["C", None, {"type": "D"}]]}
 

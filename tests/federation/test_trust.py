@@ -13,13 +13,14 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from coldset import pin
-from federation.cut import Cut
-from federation.engine import Limits, run_query
+from coldset.table.catalog import pin
+from federation.cut.cut import Cut
+from federation.cut.take import take_cut
+from federation.engine.run.execution import Limits
+from federation.engine.run.query import run_query
 from federation.errors import CutTokenError, IsolationMismatchError, QueryTimeoutError
-from federation.take import take_cut
-from hotset.offsets import Isolation, OffsetRange
-from pipeline import FencedError
+from hotset.kafka.offsets import Isolation, OffsetRange
+from pipeline.errors import FencedError
 from pipeline.freeze import commit
 from stack import KafkaBroker
 from tests.builders import Lake, commit_until, make_topic, produce, stage_rows, unique
@@ -135,7 +136,7 @@ def test_the_time_limit_stops_a_hot_read(lake: MakeLake, monkeypatch: pytest.Mon
             if False:
                 yield
 
-    monkeypatch.setattr("federation.read.drain", endless)
+    monkeypatch.setattr("federation.read.split_reader.drain", endless)
 
     with pytest.raises(QueryTimeoutError):
         run_query(f"SELECT count(*) FROM {made.table}", {made.table: made.merged()}, Limits(timeout_ms=3000))

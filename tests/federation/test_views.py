@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hotset.decode import MARKS
+from hotset.decode.bad_records import MARKS
 from tests.builders import produce
 from tests.conftest import MakeLake
 from tests.federation.test_cold_scan import Alone

@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from federation.boundary.redpanda import MARK
-from federation.boundary.spark_checkpoint import EPOCH_ID, QUERY_ID
+from federation.boundary.redpanda.redpanda_resolver import MARK
+from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID
 from federation.errors import BoundaryUnknownError, NotOneToOneError, TopicReplacedError
 from stack.redpanda import RedpandaProxy
 from tests.builders import Lake, delete_records, delete_topic, make_table, make_topic, produce

@@ -18,10 +18,10 @@ from typing import Any, Final
 import fastavro
 import pyarrow as pa
 
-from hotset.decode.avro import compile_program
-from hotset.decode.avro.native import is_native, native_runner
-from hotset.decode.avro.pure import python_runner
-from hotset.registered import RegisteredSchema
+from hotset.decode.avro.avro_compiler import compile_program
+from hotset.decode.avro.avro_native import is_native, native_runner
+from hotset.decode.avro.avro_python import python_runner
+from hotset.registry.registered_schema import RegisteredSchema
 from tests.fuzz.avro_nested import array, chain, mapping, optional, several
 from tests.fuzz.avro_shapes import MisfitError, Names, Shape, other, whole
 from tests.fuzz.frame import Refusal, Round, Verdict

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
-from hotset.decode import Decoded
+from hotset.decode.decoded import Decoded
 
 # How many of a round's records are decoded alone, too: they have to be what they are among others.
 _ALONE: Final = 20

@@ -17,14 +17,13 @@ from typing import Final
 
 import pyarrow as pa
 
-from hotset.decode import Decoded, Fault
-from hotset.decode.decoded import nulls_of
+from hotset.decode.decoded import Decoded, Fault, nulls_of
 from hotset.decode.framed import KINDS, FramedDecoder
 from hotset.errors import SchemaNotFoundError
-from hotset.native import PURE
-from hotset.registered import RegisteredSchema
-from hotset.registry import SchemaRegistry
-from hotset.registry_settings import parse_registry
+from hotset.native.availability import PURE
+from hotset.registry.registered_schema import RegisteredSchema
+from hotset.registry.registry_client import SchemaRegistry
+from hotset.registry.registry_settings import parse_registry
 from tests.fuzz.avro_target import STRICTER
 from tests.fuzz.frame import Refusal, Round, Verdict
 from tests.fuzz.framed_writers import SCHEMA, WRITERS, Writer, index_size

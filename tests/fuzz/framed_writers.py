@@ -17,8 +17,8 @@ import fastavro
 import pyarrow as pa
 from google.protobuf.message import DecodeError
 
-from hotset.decode.json_exact import decode_exactly
-from hotset.registered import RegisteredSchema
+from hotset.decode.json.json_exact import decode_exactly
+from hotset.registry.registered_schema import RegisteredSchema
 from tests.fuzz.avro_bytes import blocks, counted, number, some_text
 from tests.fuzz.avro_shapes import MisfitError, some_uuid, uuid_bytes
 from tests.fuzz.frame import Refusal, Verdict, plain_rows

@@ -16,7 +16,7 @@ import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from hotset.decode.protobuf.descriptors import describe
-from hotset.registered import RegisteredSchema
+from hotset.registry.registered_schema import RegisteredSchema
 
 SCHEMAS: Final = 48
 _HEADS: Final = ('syntax = "proto3";', 'syntax = "proto2";', 'edition = "2023";')

@@ -13,9 +13,9 @@ import pyarrow as pa
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from hotset.decode.protobuf.native import payload_decoder
-from hotset.decode.protobuf.plan import plan_columns
-from hotset.decode.protobuf.reference import DecodePayloads, reference_decoder
+from hotset.decode.protobuf.protobuf_native import payload_decoder
+from hotset.decode.protobuf.protobuf_plan import plan_columns
+from hotset.decode.protobuf.protobuf_python import DecodePayloads, reference_decoder
 from tests.fuzz.frame import Refusal, Round, Verdict, plain_rows
 from tests.fuzz.protobuf_schemas import SCHEMAS, columns_for, fill, message_of
 

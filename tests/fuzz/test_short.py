@@ -11,7 +11,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from hotset.decode import Decoded, Fault
+from hotset.decode.decoded import Decoded, Fault
 from tests.fuzz.campaign import run, run_round
 from tests.fuzz.frame import Refusal, Round, judge
 from tests.fuzz.mutations import MUTATIONS

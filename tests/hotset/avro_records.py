@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hotset.decode import Decoded
-from hotset.decode.avro import compile_program
-from hotset.decode.avro.native import is_native, native_runner
-from hotset.decode.avro.program import Program
-from hotset.decode.avro.pure import python_runner
-from hotset.registered import RegisteredSchema
+from hotset.decode.avro.avro_compiler import compile_program
+from hotset.decode.avro.avro_native import is_native, native_runner
+from hotset.decode.avro.avro_program import Program
+from hotset.decode.avro.avro_python import python_runner
+from hotset.decode.decoded import Decoded
+from hotset.registry.registered_schema import RegisteredSchema
 
 Runner = Callable[[Program], Callable[[pa.BinaryArray], Decoded]]
 

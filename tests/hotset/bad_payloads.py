@@ -14,7 +14,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from hotset.decode import RecordFormat
+from hotset.decode.formats import RecordFormat
 from tests.fuzz.avro_bytes import counted, number
 
 SCHEMA: Final = pa.schema(

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from hotset.registry import SchemaRegistry
-from hotset.registry_settings import parse_registry
+from hotset.registry.registry_client import SchemaRegistry
+from hotset.registry.registry_settings import parse_registry
 from tests.hotset.avro_records import record_of
 from tests.hotset.small_registry import small_registry
 

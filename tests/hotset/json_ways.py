@@ -11,11 +11,11 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from hotset.decode import Decoded
-from hotset.decode.json import decode_json
-from hotset.decode.json_exact import decode_exactly
-from hotset.decode.json_native import is_built
-from hotset.native import PURE
+from hotset.decode.decoded import Decoded
+from hotset.decode.json.json_decoder import decode_json
+from hotset.decode.json.json_exact import decode_exactly
+from hotset.decode.json.json_native import is_built
+from hotset.native.availability import PURE
 
 Decode = Callable[..., Decoded]
 

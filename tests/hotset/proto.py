@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 from google.protobuf.message_factory import GetMessageClass
 
-from hotset.decode import Decoded
-from hotset.decode.protobuf import compile_protobuf
+from hotset.decode.decoded import Decoded
 from hotset.decode.protobuf.descriptors import describe
-from hotset.registered import RegisteredSchema
+from hotset.decode.protobuf.protobuf_compiler import compile_protobuf
+from hotset.registry.registered_schema import RegisteredSchema
 
 
 def registered(text: str, *references: tuple[str, RegisteredSchema]) -> RegisteredSchema:

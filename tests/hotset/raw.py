@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 
 import hotset.decode.payloads
-from hotset import RAW_SCHEMA
-from hotset.decode import Decoder, RecordFormat, RowDecoder
+from hotset.decode.decoded import Decoder
+from hotset.decode.formats import RecordFormat
+from hotset.decode.rows import RowDecoder
+from hotset.kafka.record_source import RAW_SCHEMA
 
 
 def raw_records(values: Sequence[bytes | None], *, partition: int = 3, first: int = 100) -> pa.RecordBatch:

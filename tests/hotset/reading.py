@@ -13,8 +13,11 @@ from typing import Any
 import pyarrow as pa
 from confluent_kafka import Producer
 
-from hotset import Deadline, DrainLimits, Isolation, KafkaClient, OffsetRange, drain
-from hotset.source import Wanted
+from foundation.deadline import Deadline
+from hotset.drain.drain_ranges import drain
+from hotset.kafka.client import KafkaClient
+from hotset.kafka.offsets import Isolation, OffsetRange
+from hotset.kafka.record_source import DrainLimits, Wanted
 from stack import KafkaBroker
 
 COMMITTED = Isolation.READ_COMMITTED

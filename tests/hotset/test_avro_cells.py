@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hotset.decode.avro import compile_program
+from hotset.decode.avro.avro_compiler import compile_program
 from hotset.decode.avro.conversions import CONVERSIONS
 from hotset.errors import SchemaMismatchError, UnsupportedFormatError
 from tests.fuzz.avro_bytes import counted, number

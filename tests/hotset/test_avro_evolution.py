@@ -12,9 +12,9 @@ from uuid import UUID
 import pyarrow as pa
 import pytest
 
-from hotset.decode.avro import compile_avro, compile_program
+from hotset.decode.avro.avro_compiler import compile_avro, compile_program
 from hotset.errors import SchemaMismatchError
-from hotset.registered import RegisteredSchema
+from hotset.registry.registered_schema import RegisteredSchema
 from tests.fuzz.avro_bytes import counted, number
 from tests.hotset.avro_records import PATHS, Runner, decode, reasons, record_of, rows, schema_of
 

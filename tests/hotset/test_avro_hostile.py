@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hotset.decode.avro import compile_program
-from hotset.decode.avro.program import MAX_EMPTY_ITEMS, MAX_NESTING
+from hotset.decode.avro.avro_compiler import compile_program
+from hotset.decode.avro.avro_program import MAX_EMPTY_ITEMS, MAX_NESTING
 from hotset.errors import SchemaMismatchError
 from tests.fuzz.avro_bytes import counted, number
 from tests.hotset.avro_records import PATHS, Runner, decode, reasons, record_of, schema_of

@@ -10,9 +10,9 @@ from array import array
 import pyarrow as pa
 import pytest
 
-from hotset.decode.avro import compile_avro, compile_program
-from hotset.decode.avro.native import is_native
-from hotset.native import PURE
+from hotset.decode.avro.avro_compiler import compile_avro, compile_program
+from hotset.decode.avro.avro_native import is_native
+from hotset.native.availability import PURE
 from tests.fuzz.avro_bytes import number
 from tests.hotset.avro_records import PATHS, Runner, reasons, record_of, schema_of
 

@@ -13,9 +13,10 @@ from uuid import UUID
 import pyarrow as pa
 import pytest
 
-from hotset.decode import LETTERS, MARKS, BadRecord, BadRecords, DecodedRows, RowDecoder
+from hotset.decode.bad_records import LETTERS, MARKS, BadRecord, BadRecords
+from hotset.decode.rows import DecodedRows, RowDecoder
 from hotset.errors import DecodeError, SchemaMismatchError, SchemaNotFoundError
-from hotset.registry import SchemaRegistry
+from hotset.registry.registry_client import SchemaRegistry
 from tests.hotset.bad_payloads import CASES, FORMATS, Payloads, Record
 from tests.hotset.bad_schemas import registry
 from tests.hotset.raw import raw_records

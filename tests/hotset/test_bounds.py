@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
-from hotset import Deadline, Isolation, KafkaClient, LogBounds, connect, read_log_bounds
+from foundation.deadline import Deadline
 from hotset.errors import TopicChangedError, TopicNotFoundError
+from hotset.kafka.client import KafkaClient, connect
+from hotset.kafka.log_bounds import read_log_bounds
+from hotset.kafka.offsets import Isolation, LogBounds
 from stack import KafkaBroker
 from tests.builders import add_partitions, delete_topic, make_topic, produce, unique
 

@@ -12,17 +12,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from hotset import (
-    Deadline,
-    DrainLimits,
-    Isolation,
-    KafkaClient,
-    OffsetRange,
-    connect,
-    drain,
-    read_log_bounds,
-    require_topic_id,
-)
+from foundation.deadline import Deadline
+from hotset.drain.drain_ranges import drain
 from hotset.errors import (
     HotReadTimeoutError,
     HotsetError,
@@ -31,6 +22,10 @@ from hotset.errors import (
     TopicChangedError,
     TopicNotFoundError,
 )
+from hotset.kafka.client import KafkaClient, connect
+from hotset.kafka.log_bounds import read_log_bounds, require_topic_id
+from hotset.kafka.offsets import Isolation, OffsetRange
+from hotset.kafka.record_source import DrainLimits
 from stack import KafkaBroker
 from tests.builders import delete_records, delete_topic, make_topic, produce, unique
 

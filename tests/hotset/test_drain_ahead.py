@@ -16,8 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from hotset import Deadline, DrainLimits, KafkaClient, OffsetRange, connect, drain
+from foundation.deadline import Deadline
+from hotset.drain.drain_ranges import drain
 from hotset.errors import HotReadTimeoutError, OffsetOutOfRangeError
+from hotset.kafka.client import KafkaClient, connect
+from hotset.kafka.offsets import OffsetRange
+from hotset.kafka.record_source import DrainLimits
 from stack import KafkaBroker
 from tests.builders import delete_records, make_topic, produce, unique
 from tests.hotset.reading import COMMITTED, chunks_of, everything

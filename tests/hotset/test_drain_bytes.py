@@ -11,7 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from hotset import DrainLimits, KafkaClient, OffsetRange, connect
+from hotset.kafka.client import KafkaClient, connect
+from hotset.kafka.offsets import OffsetRange
+from hotset.kafka.record_source import DrainLimits
 from stack import KafkaBroker, TcpProxy
 from stack.kafka import Listener
 from stack.ports import free_port

@@ -11,16 +11,13 @@ import os
 import pytest
 from confluent_kafka import Producer
 
-from hotset import (
-    Deadline,
-    DrainLimits,
-    KafkaClient,
-    OffsetRange,
-    connect,
-    drain,
-    native_available,
-)
+from foundation.deadline import Deadline
+from hotset.drain.drain_ranges import drain
 from hotset.errors import HotsetError, KafkaProtocolError
+from hotset.kafka.client import KafkaClient, connect
+from hotset.kafka.offsets import OffsetRange
+from hotset.kafka.record_source import DrainLimits
+from hotset.native.availability import native_available
 from stack import KafkaBroker
 from tests.builders import delete_topic, make_topic, produce, unique
 from tests.hotset.reading import COMMITTED, chunks_of, everything, send, send_header_name

@@ -11,10 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hotset.decode import Decoded, Envelope, RecordFormat, RowDecoder, require_columns
-from hotset.decode.envelope import EnvelopeDecoder
-from hotset.decode.json import decode_json
-from hotset.decode.protobuf import compile_protobuf
+from hotset.decode.decoded import Decoded
+from hotset.decode.envelope import Envelope, EnvelopeDecoder
+from hotset.decode.formats import RecordFormat, require_columns
+from hotset.decode.json.json_decoder import decode_json
+from hotset.decode.protobuf.protobuf_compiler import compile_protobuf
+from hotset.decode.rows import RowDecoder
 from hotset.errors import DecodeError, UnsupportedFormatError
 from tests.hotset.changes import debezium, maxwell, mysql_source, text, with_schema
 from tests.hotset.proto import message_class, proto3

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pytest
 
-from hotset.decode import RecordFormat, RowDecoder
 from hotset.decode.decoded import Decoded
+from hotset.decode.formats import RecordFormat
 from hotset.decode.framed import FramedDecoder
+from hotset.decode.rows import RowDecoder
 from hotset.errors import HotsetError, RegistryUnavailableError, SchemaMismatchError, SchemaNotFoundError
-from hotset.registry import SchemaRegistry
-from hotset.registry_settings import parse_registry
+from hotset.registry.registry_client import SchemaRegistry
+from hotset.registry.registry_settings import parse_registry
 from tests.hotset.raw import raw_records
 from tests.hotset.small_registry import SmallRegistry, small_registry
 

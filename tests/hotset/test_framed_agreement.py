@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hotset.decode.framed import FramedDecoder
-from hotset.registry import SchemaRegistry
-from hotset.registry_settings import parse_registry
+from hotset.registry.registry_client import SchemaRegistry
+from hotset.registry.registry_settings import parse_registry
 from tests.hotset.small_registry import small_registry
 
 GUID = uuid.UUID(int=7)

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from federation.take import take_cut
-from hotset import OffsetRange, connect, read_log_bounds, require_history
-from hotset.deadline import Deadline
-from hotset.drain import drain
+from federation.cut.take import take_cut
+from foundation.deadline import Deadline
+from hotset.drain.drain_ranges import drain
 from hotset.errors import LogTruncatedError
-from hotset.offsets import Isolation
+from hotset.kafka.client import connect
+from hotset.kafka.leader_history import require_history
+from hotset.kafka.log_bounds import read_log_bounds
+from hotset.kafka.offsets import Isolation, OffsetRange
 from stack import KafkaBroker
 from tests.builders import Lake, commit_until, new_lake, produce
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hotset.decode import FORMATS, RecordFormat, decoder_for
+from hotset.decode.formats import FORMATS, RecordFormat, decoder_for
 from hotset.errors import DecodeError, UnsupportedFormatError
 from tests.hotset.json_cells import CELLS, REFUSED
 from tests.hotset.json_ways import WAYS, Decode

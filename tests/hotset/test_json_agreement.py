@@ -13,7 +13,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hotset.decode.json_exact import decode_exactly
+from hotset.decode.json.json_exact import decode_exactly
 from hotset.errors import DecodeError
 from tests.hotset.json_ways import PLAIN, in_python, natively
 from tests.hotset.raw import raw_records, rows_of

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hotset.decode.json_alike import Alike, take_alike
-from hotset.decode.json_exact import decode_exactly
+from hotset.decode.json.json_alike import Alike, take_alike
+from hotset.decode.json.json_exact import decode_exactly
 from tests.hotset.json_ways import PLAIN, in_python
 
 SCHEMA = pa.schema([*PLAIN, ("m", pa.decimal128(9, 2)), ("y", pa.binary())])

@@ -16,15 +16,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hotset.decode.json_exact import decode_exactly
-from hotset.decode.json_native import is_built, reader_of
-from hotset.native import PURE
+from hotset.decode.json.json_exact import decode_exactly
+from hotset.decode.json.json_native import is_built, reader_of
+from hotset.native.availability import PURE
 from tests.hotset.json_ways import natively
 
 if not is_built():
     pytest.skip("the reader in C was not built", allow_module_level=True)
 
-from hotset.decode import _json
+from hotset.decode.json import _json
 
 LONG = pa.schema([("n", pa.int64())])
 

@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import hotset.decode.json
-from hotset.decode.json_exact import decode_exactly
+import hotset.decode.json.json_decoder
+from hotset.decode.json.json_exact import decode_exactly
 from tests.hotset.json_ways import FAST, Decode, natively
 
 POINT = pa.struct([pa.field("x", pa.int32(), nullable=False), ("names", pa.list_(pa.string()))])
@@ -68,7 +68,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[bytes | None]]:
         seen.append(values.to_pylist())
         return decode_exactly(values, *more)
 
-    monkeypatch.setattr(hotset.decode.json, "decode_exactly", counted)
+    monkeypatch.setattr(hotset.decode.json.json_decoder, "decode_exactly", counted)
     return seen
 
 

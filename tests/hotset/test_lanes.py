@@ -13,8 +13,8 @@ from collections.abc import Callable, Generator, Iterator
 import pyarrow as pa
 import pytest
 
-from hotset import Deadline
-from hotset.lanes import Guard, Read, read_ahead
+from foundation.deadline import Deadline
+from hotset.drain.reader_threads import Guard, Read, read_ahead
 
 Made = Generator[pa.RecordBatch, None, None]
 
@@ -109,7 +109,7 @@ def test_a_reader_in_the_interpreter_gives_turns_to_who_uses_a_batch_and_only_th
         if threading.current_thread().name == "hot-lane":
             given.append(reader.asked)
 
-    monkeypatch.setattr("hotset.lanes.time.sleep", sleep)
+    monkeypatch.setattr("hotset.drain.reader_threads.time.sleep", sleep)
     batches = read_ahead([reader.read], go_on, takes_turns=takes_turns)
 
     next(batches)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hotset.decode import Decoded
+from hotset.decode.decoded import Decoded
 from tests.fuzz.avro_bytes import number
 from tests.hotset.avro_records import PATHS, Runner, record_of
 from tests.hotset.avro_records import decode as decode_avro

@@ -11,8 +11,7 @@ import threading
 
 import pytest
 
-from hotset import native_available
-from hotset.native import PURE
+from hotset.native.availability import PURE, native_available
 from tests.builders import wait_until
 from tests.rules.sources import ROOT
 

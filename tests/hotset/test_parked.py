@@ -10,18 +10,21 @@ import threading
 
 import pytest
 
-from hotset import Deadline, Isolation, OffsetRange, connect, drain, native_available
-from hotset.client import KafkaClient
+from foundation.deadline import Deadline
+from hotset.drain.drain_ranges import drain
+from hotset.kafka.client import KafkaClient, connect
+from hotset.kafka.offsets import Isolation, OffsetRange
+from hotset.native.availability import native_available
 from stack import KafkaBroker
 from tests.builders import make_topic, produce, unique
 
 if not native_available().is_available:
     pytest.skip("nothing is read natively here", allow_module_level=True)
 
+from hotset.kafka.record_source import DEFAULT_LIMITS, Wanted
 from hotset.native import _reader
-from hotset.native.parked import PARKED, Key, Parked
-from hotset.native.source import settings_of
-from hotset.source import DEFAULT_LIMITS, Wanted
+from hotset.native.idle_readers import PARKED, Key, Parked
+from hotset.native.native_source import settings_of
 
 LEVEL = Isolation.READ_COMMITTED
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from hotset.decode import RecordFormat, RowDecoder, require_columns
+from hotset.decode.formats import RecordFormat, require_columns
+from hotset.decode.rows import RowDecoder
 from hotset.errors import DecodeError, RegistryConfigError, UnsupportedFormatError
 from tests.hotset.raw import raw_records
 

@@ -14,7 +14,7 @@ from google.protobuf.descriptor import FileDescriptor
 
 from hotset.decode.protobuf.descriptors import describe
 from hotset.errors import SchemaMismatchError
-from hotset.registered import RegisteredSchema
+from hotset.registry.registered_schema import RegisteredSchema
 from tests.hotset.proto import decode, message_class, proto3, registered
 
 COLUMNS = pa.schema([("a", pa.int32()), ("s", pa.string())])

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hotset.decode import Decoded
-from hotset.decode.protobuf import compile_protobuf, native
+from hotset.decode.decoded import Decoded
+from hotset.decode.protobuf import protobuf_native as native
+from hotset.decode.protobuf.protobuf_compiler import compile_protobuf
 from tests.hotset.proto import decode, message_class, only_field, proto3, registered
 
 WRITER = proto3(

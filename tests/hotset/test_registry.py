@@ -14,14 +14,10 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from hotset.errors import (
-    RegistryProtocolError,
-    RegistryUnavailableError,
-    SchemaNotFoundError,
-)
-from hotset.registered import RegisteredSchema
-from hotset.registry import SchemaRegistry
-from hotset.registry_settings import parse_registry
+from hotset.errors import RegistryProtocolError, RegistryUnavailableError, SchemaNotFoundError
+from hotset.registry.registered_schema import RegisteredSchema
+from hotset.registry.registry_client import SchemaRegistry
+from hotset.registry.registry_settings import parse_registry
 from tests.hotset.small_registry import SmallRegistry, small_registry
 
 CANARY = "canary-4711-secret"
@@ -105,7 +101,7 @@ def test_the_latest_schema_is_kept_a_while(server: SmallRegistry, monkeypatch: p
     server.knows(path, "2")
     assert registry.latest("orders-value").text == "1"
 
-    monkeypatch.setattr("hotset.registry._LATEST_S", 0.0)
+    monkeypatch.setattr("hotset.registry.registry_client._LATEST_S", 0.0)
     other = client(server.url)
 
     assert other.latest("orders-value").text == "2"

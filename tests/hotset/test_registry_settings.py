@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 from hotset.errors import HotsetError, RegistryAccessError, RegistryConfigError
-from hotset.registry import SchemaRegistry, registry_for
-from hotset.registry_settings import parse_registry
+from hotset.registry.registry_client import SchemaRegistry, registry_for
+from hotset.registry.registry_settings import parse_registry
 from tests.hotset.small_registry import SmallRegistry, reply, small_registry
 
 CANARY = "canary-4711-secret"

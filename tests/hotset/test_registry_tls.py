@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
 from hotset.errors import HotsetError, RegistryAccessError, RegistryUnavailableError
-from hotset.registered import RegisteredSchema
-from hotset.registry import SchemaRegistry, registry_for
-from hotset.registry_settings import parse_registry
+from hotset.registry.registered_schema import RegisteredSchema
+from hotset.registry.registry_client import SchemaRegistry, registry_for
+from hotset.registry.registry_settings import parse_registry
 from stack.certificates import Certificates
 from tests.hotset.small_registry import small_registry
 

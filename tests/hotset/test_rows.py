@@ -8,9 +8,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from hotset.decode import BadRecords, RecordFormat, RowDecoder
+from hotset.decode.bad_records import BadRecords
+from hotset.decode.formats import RecordFormat
+from hotset.decode.rows import RowDecoder
 from hotset.errors import DecodeError, UnsupportedFormatError
-from hotset.source import HEADERS_TYPE
+from hotset.kafka.record_source import HEADERS_TYPE
 from tests.hotset.raw import raw_records
 
 SCHEMA = pa.schema([pa.field("a", pa.int64()), pa.field("at", pa.int64())])

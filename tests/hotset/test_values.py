@@ -10,10 +10,11 @@ import pickle
 
 import pytest
 
-from hotset import Deadline, OffsetRange, PartitionBounds
-from hotset.client import connect
+from foundation.deadline import Deadline
 from hotset.errors import KafkaConfigError
-from hotset.properties import ALLOWED, SECRET, check_properties
+from hotset.kafka.client import connect
+from hotset.kafka.kafka_properties import ALLOWED, SECRET, check_properties
+from hotset.kafka.offsets import OffsetRange, PartitionBounds
 
 SERVERS = {"bootstrap.servers": "127.0.0.1:9"}
 

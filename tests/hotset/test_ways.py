@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hotset import DrainLimits, KafkaClient, OffsetRange, connect, native_available
-from hotset.native import PURE
+from hotset.kafka.client import KafkaClient, connect
+from hotset.kafka.offsets import OffsetRange
+from hotset.kafka.record_source import DrainLimits
+from hotset.native.availability import PURE, native_available
 from stack import KafkaBroker
 from tests.builders import make_topic, unique
 from tests.hotset.reading import everything, send

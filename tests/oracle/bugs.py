@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-import coldset.ancestry as ancestry
-import federation.boundary.cache as cache
+import coldset.table.ancestry as ancestry
+import federation.boundary.boundary_cache as cache
+import federation.cut.take as take
 import federation.table as table
-import federation.take as take
-import hotset.client as client
-from coldset import PinnedTable
-from federation.boundary import CommittedOffsets
-from federation.cut import Cut
-from hotset.consumed import ConsumedSource
-from hotset.deadline import Deadline
-from hotset.drain import _Drain
-from hotset.native import PURE
-from hotset.offsets import Isolation, LogBounds
+import hotset.kafka.client as client
+from coldset.table.catalog import PinnedTable
+from federation.boundary.committed import CommittedOffsets
+from federation.cut.cut import Cut
+from foundation.deadline import Deadline
+from hotset.drain.drain_ranges import _Drain
+from hotset.drain.python_source import ConsumedSource
+from hotset.kafka.offsets import Isolation, LogBounds
+from hotset.native.availability import PURE
 from hotset.store.fetch import _Pending
-from hotset.store.names import LogName
+from hotset.store.file_names import LogName
 from tests.oracle.world import World
 
 Plant = Callable[[pytest.MonkeyPatch, World], None]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from federation import ROOTS
+from foundation.errors import KafkaIcebergError
 from tests.oracle.journal import Entry, Identity, Journal, Mark
 
 IDENTITY = Identity._fields
@@ -102,7 +102,7 @@ class Oracle:
 
     def judge(self, asked: Asked) -> Score:
         if isinstance(asked.outcome, Exception):
-            if isinstance(asked.outcome, (*ROOTS, DeclaredError)):
+            if isinstance(asked.outcome, (KafkaIcebergError, DeclaredError)):
                 return Score(asked, Verdict.DECLARED)
             return Score(asked, Verdict.WRONG, ((Fault.UNDECLARED, repr(asked.outcome)),))
         faults = tuple(self._faults(asked.mark, asked.outcome))

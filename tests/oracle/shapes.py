@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from federation.cut.take import take_cut
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
-from federation.read import read_split
-from federation.take import take_cut
+from federation.read.split_reader import read_split
 from tests.oracle import ways
 from tests.oracle.checker import IDENTITY, Observed
 from tests.oracle.journal import Sender

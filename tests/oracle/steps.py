@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-import hotset.client
-from hotset.client import KafkaClient
+import hotset.kafka.client
+from hotset.kafka.client import KafkaClient
 from tests.oracle.conftest import MakeWorld
 from tests.oracle.world import World
 
@@ -31,12 +31,12 @@ class Step(NamedTuple):
 
 # Up to here a newer snapshot can still be chosen, if what is planned turns out to be gone.
 PLANNING: Final = [
-    Step("federation.take", "open_catalog"),
-    Step("federation.take", "pin"),
-    Step("federation.take", "define"),
-    Step("federation.take", "resolve_boundary"),
-    Step("federation.take", "connect"),
-    Step("federation.take", "read_log_bounds"),
+    Step("federation.cut.take", "open_catalog"),
+    Step("federation.cut.take", "pin"),
+    Step("federation.cut.take", "define"),
+    Step("federation.cut.take", "resolve_boundary"),
+    Step("federation.cut.take", "connect"),
+    Step("federation.cut.take", "read_log_bounds"),
     Step("client", "describe", 1),
     Step("client", "list_offsets", 1),
     Step("client", "list_offsets", 2),
@@ -44,14 +44,14 @@ PLANNING: Final = [
 ]
 READING: Final = [
     Step("client", "describe", 2),
-    Step("federation.take", "compute_cut"),
+    Step("federation.cut.take", "compute_cut"),
     Step("federation.table", "answer_schema"),
     Step("federation.table", "plan_cold_splits"),
     Step("federation.table", "read_split", 1),
     Step("federation.table", "plan_hot"),
     Step("federation.table", "read_split", 2),
-    Step("federation.read", "drain"),
-    Step("federation.read", "require_topic_id"),
+    Step("federation.read.split_reader", "drain"),
+    Step("federation.read.split_reader", "require_topic_id"),
 ]
 STEPS: Final = [*PLANNING, *READING]
 
@@ -59,7 +59,7 @@ STEPS: Final = [*PLANNING, *READING]
 def before(patch: pytest.MonkeyPatch, step: Step, happens: Callable[[], object]) -> None:
     """Let something happen once, just before a step."""
     # A client that has read the topic's bounds before asks one question less.
-    hotset.client._connect.cache_clear()
+    hotset.kafka.client._connect.cache_clear()
     owner: Any = KafkaClient if step.where == "client" else importlib.import_module(step.where)
     real = getattr(owner, step.name)
     left = [step.call]

@@ -15,8 +15,8 @@ import pytest
 from pyiceberg.manifest import DataFile
 
 from coldset.errors import ColdsetError, TableNotFoundError, UnsupportedTableError
+from federation.cut.take import take_cut
 from federation.errors import BoundaryUnknownError
-from federation.take import take_cut
 from hotset.errors import DecodeError, KafkaUnavailableError, TopicNotFoundError
 from pipeline.errors import FencedError
 from pipeline.freeze import commit

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-import federation.take as take
-from federation.engine.streams import TableStreams
+import federation.cut.take as take
+from federation.engine.run.streams import TableStreams
 from tests.builders import delete_records, delete_topic, make_topic
 from tests.oracle import bugs, ways
 from tests.oracle.checker import Fault, Observed, Score, Verdict
@@ -36,20 +36,20 @@ def quiet(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
 
 def commit_while_planning(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
     here = some_of_both(world)
-    before(patch, Step("federation.take", "define"), lambda: more_and_freeze(here))
+    before(patch, Step("federation.cut.take", "define"), lambda: more_and_freeze(here))
     return here
 
 
 def commit_before_pin(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
     here = some_of_both(world)
-    before(patch, Step("federation.take", "pin"), lambda: more_and_freeze(here))
+    before(patch, Step("federation.cut.take", "pin"), lambda: more_and_freeze(here))
     return here
 
 
 def retention_before_read(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
     here = some_of_both(world)
     happens = lambda: delete_records(here.lake.bootstrap, here.lake.topic, {0: 5})  # noqa: E731
-    before(patch, Step("federation.read", "drain"), happens)
+    before(patch, Step("federation.read.split_reader", "drain"), happens)
     return here
 
 
@@ -193,7 +193,7 @@ def test_a_cut_that_is_not_kept_to_is_caught(world: MakeWorld, monkeypatch: pyte
 
 def test_an_error_that_is_not_declared_is_caught(world: MakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     here = some_of_both(world)
-    before(monkeypatch, Step("federation.read", "drain"), lambda: 1 // 0)
+    before(monkeypatch, Step("federation.read.split_reader", "drain"), lambda: 1 // 0)
 
     assert ask(here).kinds == {Fault.UNDECLARED}
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
+from federation.cut.take import take_cut
 from federation.errors import OffsetGapError, TopicReplacedError
-from federation.take import take_cut
 from hotset.errors import OffsetOutOfRangeError, TopicChangedError, TopicNotFoundError
 from pipeline.errors import FencedError
 from pipeline.freeze import commit
@@ -83,7 +83,7 @@ def test_a_gap_that_a_commit_closes_meanwhile_is_no_gap(
     freeze = stage_rows(take_cut(here.lake.merged()))
     delete(here, 5)
 
-    before(monkeypatch, Step("federation.take", "compute_cut"), lambda: commit(freeze))
+    before(monkeypatch, Step("federation.cut.take", "compute_cut"), lambda: commit(freeze))
 
     seen = here.expect_correct({"library": ways.library})
     assert (seen.rows_cold, seen.gaps) == (9, ())
@@ -94,7 +94,7 @@ def test_records_deleted_between_plan_and_read_are_a_declared_error(
 ) -> None:
     here = some_of_both(world)
 
-    before(monkeypatch, Step("federation.read", "drain"), lambda: delete(here, 5))
+    before(monkeypatch, Step("federation.read.split_reader", "drain"), lambda: delete(here, 5))
 
     here.expect_error(OffsetOutOfRangeError, {"library": ways.library})
 
@@ -126,7 +126,7 @@ def test_a_topic_recreated_while_it_is_read_is_a_declared_error(
 ) -> None:
     here = some_of_both(world)
 
-    before(monkeypatch, Step("federation.read", "drain"), lambda: recreate(here, 20))
+    before(monkeypatch, Step("federation.read.split_reader", "drain"), lambda: recreate(here, 20))
 
     here.expect_error(TopicChangedError, {"library": ways.library})
 
@@ -148,7 +148,7 @@ def test_a_topic_deleted_while_it_is_read_is_a_declared_error(
 
     before(
         monkeypatch,
-        Step("federation.read", "drain"),
+        Step("federation.read.split_reader", "drain"),
         lambda: delete_topic(here.lake.bootstrap, here.lake.topic),
     )
 

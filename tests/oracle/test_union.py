@@ -160,7 +160,7 @@ def test_a_commit_while_sql_runs_changes_nothing(
     world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     here = some_of_both(world)
-    where = f"federation.engine.{'query' if step in ('register', 'plan_scan') else 'streams'}"
+    where = f"federation.engine.run.{'query' if step in ('register', 'plan_scan') else 'streams'}"
     name = "TableStreams" if step == "register" else step
 
     before(monkeypatch, Step(where, name), lambda: more_and_freeze(here))

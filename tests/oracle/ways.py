@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from federation import ROOTS
-from federation.cut import Cut
+from federation.cut.cut import Cut
 from federation.receipt import TableReceipt
+from foundation.errors import KafkaIcebergError
 from sql_gateway.protocol import ARROW_STREAM, RECEIPT_KEY
 from tests.builders import HANG_S, Lake
 from tests.oracle.checker import IDENTITY, DeclaredError, Observed
@@ -101,7 +101,7 @@ def twice(table: str) -> str:
 
 
 def _error_names() -> set[str]:
-    pending, names = list(ROOTS), set[str]()
+    pending, names = [KafkaIcebergError], set[str]()
     while pending:
         kind = pending.pop()
         names.add(kind.__name__)

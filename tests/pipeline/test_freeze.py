@@ -20,11 +20,10 @@ from pyiceberg.transforms import (
     TruncateTransform,
 )
 
-from federation.take import take_cut
+from federation.cut.take import take_cut
 from hotset.errors import DecodeError
-from pipeline import freeze_once
 from pipeline.errors import FreezeOptionError
-from pipeline.freeze import stage
+from pipeline.freeze import freeze_once, stage
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
 

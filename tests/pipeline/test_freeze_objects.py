@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline import freeze_once
+from pipeline.freeze import freeze_once
 from stack import KafkaBroker
 from stack.catalog_proxy import CatalogProxy
 from stack.objects import ObjectStore

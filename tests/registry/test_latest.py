@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from federation.cut import Cut, ReaderSchema
+from federation.cut.cut import Cut, ReaderSchema
 from federation.errors import CutTokenError
 from federation.receipt import render_receipt
 from kafkaiceberg.__main__ import main
@@ -52,7 +52,7 @@ def orders(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Lake:
     """Id 0 is in the table and id 1 is not; neither has a note. With and without a hot store."""
-    monkeypatch.setattr("hotset.registry._LATEST_S", 0.0)
+    monkeypatch.setattr("hotset.registry.registry_client._LATEST_S", 0.0)
     made = lake(schema=COLUMNS, partitions=1).having(
         valueFormat="avro",
         readerSchema="latest",

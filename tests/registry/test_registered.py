@@ -23,7 +23,7 @@ from hotset.errors import (
     SchemaMismatchError,
     SchemaNotFoundError,
 )
-from hotset.registered import RegisteredSchema
+from hotset.registry.registered_schema import RegisteredSchema
 from stack.registry import SchemaRegistryServer
 from tests.builders import Lake, commit_until, produce, send, unique
 from tests.conftest import MakeLake

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
     "coldset",
     "federation",
+    "foundation",
     "hotset",
     "kafkaiceberg",
     "pipeline",
@@ -48,7 +49,9 @@ class Source:
             if isinstance(node, ast.Import):
                 names.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                names.add(node.module or "")
+                module = node.module or ""
+                files = {f"{module}.{alias.name}" for alias in node.names}
+                names.update(module if _is_no_module(name) else name for name in files)
         return names
 
     @property
@@ -58,6 +61,11 @@ class Source:
 
     def functions(self) -> Iterator[FunctionNode]:
         return (node for node in ast.walk(self.tree) if isinstance(node, FunctionNode))
+
+
+def _is_no_module(name: str) -> bool:
+    place = ROOT.joinpath(*name.split("."))
+    return not place.with_suffix(".py").exists() and not (place / "__init__.py").exists()
 
 
 @functools.cache

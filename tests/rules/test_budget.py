@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -66,25 +65,6 @@ def test_files_begin_by_saying_why_they_exist(source: Source) -> None:
         return
     assert text is not None
     assert len(_sentences(text)) >= 2 or source.path == "pyspark_kafkaiceberg/__init__.py"
-
-
-def test_public_functions_say_what_they_raise() -> None:
-    silent = [
-        f"{source.path}:{function.name}"
-        for source in PRODUCT
-        for function in _public_functions(source.tree)
-        if not _says_what_it_raises(function)
-    ]
-
-    assert silent == []
-
-
-def _says_what_it_raises(function: FunctionNode) -> bool:
-    return "\n    Raises:\n" in (ast.get_docstring(function, clean=False) or "").expandtabs()
-
-
-def _public_functions(tree: ast.Module) -> Iterator[FunctionNode]:
-    return (node for node in tree.body if isinstance(node, FunctionNode) and not node.name.startswith("_"))
 
 
 def _body_lines(function: FunctionNode) -> int:

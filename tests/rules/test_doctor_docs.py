@@ -10,8 +10,9 @@ import re
 
 import pytest
 
-from federation.doctor import KINDS, Kind, Severity
-from federation.doctor.examine import CHECKS
+from federation.doctor.catalogue import KINDS, Kind
+from federation.doctor.examination import CHECKS
+from federation.doctor.findings import Severity
 from kafkaiceberg.docs import pages
 from kafkaiceberg.doctor import EXIT
 from tests.rules.sources import ROOT, sources

@@ -6,23 +6,26 @@ also those inside functions and under `TYPE_CHECKING`.
 
 from __future__ import annotations
 
+import ast
 import sys
+from collections import Counter
 
 import pytest
 
-from tests.rules.sources import AROUND, PACKAGES, Source, sources
+from tests.rules.sources import AROUND, PACKAGES, ROOT, Source, sources
 
 OURS = {*PACKAGES, *AROUND}
 
 # A package may always import itself.
 MAY_IMPORT: dict[str, set[str]] = {
-    "coldset": set(),
-    "federation": {"coldset", "hotset"},
-    "hotset": set(),
-    "kafkaiceberg": {"coldset", "federation", "hotset", "pipeline", "sql_gateway"},
-    "pipeline": {"coldset", "federation", "hotset"},
+    "foundation": set(),
+    "coldset": {"foundation"},
+    "hotset": {"foundation"},
+    "federation": {"coldset", "foundation", "hotset"},
+    "kafkaiceberg": {"coldset", "federation", "foundation", "hotset", "pipeline", "sql_gateway"},
+    "pipeline": {"coldset", "federation", "foundation", "hotset"},
     "pyspark_kafkaiceberg": {"federation"},
-    "sql_gateway": {"federation"},
+    "sql_gateway": {"federation", "foundation"},
     "stack": OURS,
     "benchmarks": OURS,
     "tests": OURS,
@@ -30,23 +33,16 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 # A foreign library and the files or folders that may import it; stack, tests and benchmarks may always.
 USED_IN: dict[str, tuple[str, ...]] = {
-    "confluent_kafka": (
-        "hotset/client.py",
-        "hotset/native/source.py",
-        "hotset/translate.py",
-        "hotset/retention.py",
-        "hotset/source.py",
-        "hotset/trouble.py",
-    ),
-    "duckdb": ("federation/engine/", "hotset/decode/json_tokens.py"),
-    "fastavro": ("coldset/avro_rows.py", "federation/boundary/connect_events.py"),
+    "confluent_kafka": ("hotset/kafka/", "hotset/native/native_source.py"),
+    "duckdb": ("federation/engine/", "hotset/decode/json/json_tokens.py"),
+    "fastavro": ("coldset/files/avro_rows.py", "federation/boundary/connect/control_events.py"),
     "google": ("hotset/decode/protobuf/",),
     "flask": ("sql_gateway/",),
     "pyarrow": ("coldset/", "federation/", "hotset/", "pipeline/", "sql_gateway/"),
     "pyiceberg": ("coldset/",),
     "pyroaring": ("coldset/",),
-    "pyspark": ("federation/spark_form.py", "federation/spark_source.py", "pipeline/"),
-    "sqlalchemy": ("coldset/sql.py",),
+    "pyspark": ("federation/spark/", "pipeline/"),
+    "sqlalchemy": ("coldset/table/sql_catalog.py",),
     "waitress": ("sql_gateway/",),
     "werkzeug": ("sql_gateway/",),
 }
@@ -59,6 +55,59 @@ def test_packages_import_only_what_is_below_them(package: str) -> None:
     wrong = {(source.path, name) for source in sources(package) for name in source.roots & OURS - allowed}
 
     assert wrong == set()
+
+
+def test_folders_are_entered_by_their_face() -> None:
+    """A file imports files of its own folder and of those around it, and of any other folder the face."""
+    wrong = {
+        (source.path, name)
+        for source in sources()
+        if source.package != "stack"
+        for name in source.imported
+        if name.split(".")[0] in PACKAGES and not _is_at_the_face(source, name)
+    }
+
+    assert wrong == set()
+
+
+def test_folders_import_each_other_in_one_direction() -> None:
+    """So that each can be read, and moved, without those above it."""
+    below: dict[str, set[str]] = {}
+    for source in sources():
+        if source.package != "stack" and not source.path.endswith("__init__.py"):
+            for name in source.imported:
+                mine, other = _rooms(source.path.removesuffix(".py").split("/"), name.split("."))
+                if mine != other and name.split(".")[0] in PACKAGES:
+                    below.setdefault(mine, set()).add(other)
+
+    circles = {room for room in below if room in _reached(room, below)}
+
+    assert circles == set()
+
+
+def test_no_face_hands_out_a_name_of_one_of_its_files() -> None:
+    """Else `from folder import name` would mean one or the other by the order of imports."""
+    wrong = {
+        (source.path, alias.name)
+        for source in sources()
+        if source.path.endswith("__init__.py")
+        for node in source.tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if _is_file(f"{source.path.removesuffix('__init__.py')}{alias.name}")
+    }
+
+    assert wrong == set()
+
+
+def test_no_two_files_of_a_package_share_a_name() -> None:
+    names = Counter(
+        (source.package, source.path.rsplit("/", 1)[-1])
+        for source in sources()
+        if not source.path.endswith("__init__.py")
+    )
+
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_foreign_libraries_stay_in_their_files() -> None:
@@ -82,6 +131,36 @@ def test_mocks_are_not_imported() -> None:
     }
 
     assert wrong == set()
+
+
+def _is_file(place: str) -> bool:
+    return (ROOT / f"{place}.py").exists() or (ROOT / place / "__init__.py").exists()
+
+
+def _is_at_the_face(source: Source, name: str) -> bool:
+    parts, around = name.split("."), source.path.split("/")[:-1]
+    if parts[0] != source.package:
+        # Of another package: a file at its top, or one of its folders.
+        return len(parts) <= 2
+    return parts[:-1] == around[: len(parts) - 1]
+
+
+def _rooms(mine: list[str], other: list[str]) -> tuple[str, str]:
+    """Return the first folders or files at which two names part."""
+    same = next((n for n, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), None)
+    if same is None:
+        return "", ""
+    return ".".join(mine[: same + 1]), ".".join(other[: same + 1])
+
+
+def _reached(room: str, below: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    pending = list(below.get(room, ()))
+    while pending:
+        if (next_ := pending.pop()) not in found:
+            found.add(next_)
+            pending.extend(below.get(next_, ()))
+    return found
 
 
 def _foreign(source: Source) -> set[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from federation.options import OPTIONS, Option, parse_option
+from federation.options.options import OPTIONS, Option, parse_option
 from kafkaiceberg.docs import pages
 from sql_gateway.settings import SETTINGS
 from tests.rules.sources import ROOT

@@ -10,10 +10,10 @@ import pickle
 
 import pytest
 
+from federation.cut.take import take_cut
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
-from federation.read import read_split
-from federation.splits import Split
-from federation.take import take_cut
+from federation.read.split_reader import read_split
+from federation.read.splits import Split
 from tests.builders import commit_until, produce
 from tests.conftest import MakeLake
 

@@ -13,14 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from federation import ROOTS, load_config, open_table
-from federation.config import Config
-from federation.definition import define, merge_options
 from federation.errors import OptionError
-from federation.secrets import resolve
-from hotset import connect
+from federation.options.config import Config, load_config
+from federation.options.definition import define, merge_options
+from federation.options.secrets import resolve
+from federation.table import open_table
+from foundation.errors import KafkaIcebergError
+from hotset.kafka.client import connect
 from kafkaiceberg.__main__ import main
-from sql_gateway import create_app, parse_settings
+from sql_gateway.app import create_app
+from sql_gateway.settings import parse_settings
 from tests.builders import Lake, make_table
 
 CANARY = "canary-4711-secret"
@@ -88,7 +90,7 @@ def test_a_connected_client_shows_no_secret() -> None:
 
 
 def test_a_failed_connection_to_kafka_shows_no_secret(options: dict[str, str]) -> None:
-    with pytest.raises(ROOTS) as caught:
+    with pytest.raises(KafkaIcebergError) as caught:
         open_table("lake.orders", options, config=Config()).cut()
 
     assert caught.value.code == "KAFKA_UNAVAILABLE"
@@ -98,7 +100,7 @@ def test_a_failed_connection_to_kafka_shows_no_secret(options: dict[str, str]) -
 def test_a_failed_connection_to_the_catalog_shows_no_secret() -> None:
     options = {"subscribe": "orders", "kafka.bootstrap.servers": NOWHERE, **UNREACHABLE_CATALOG}
 
-    with pytest.raises(ROOTS) as caught:
+    with pytest.raises(KafkaIcebergError) as caught:
         open_table("far.orders", options, config=Config()).cut()
 
     assert CANARY not in _everything(caught.value)

@@ -12,8 +12,9 @@ from typing import Any
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from federation.config import Config
-from sql_gateway import create_app, parse_settings
+from federation.options.config import Config
+from sql_gateway.app import create_app
+from sql_gateway.settings import parse_settings
 from tests.builders import Lake
 
 STATUS_OF_KIND = {"user": 400, "external": 503, "internal": 500}

@@ -9,9 +9,10 @@ from __future__ import annotations
 import pytest
 from flask.testing import FlaskClient
 
-from federation.config import Config
 from federation.errors import OptionError
-from sql_gateway import create_app, parse_settings
+from federation.options.config import Config
+from sql_gateway.app import create_app
+from sql_gateway.settings import parse_settings
 from tests.sql_gateway.door import assert_error, open_door
 
 TOKEN = "let-me-in"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from sql_gateway import parse_settings
 from sql_gateway.app import MAX_BODY_BYTES
+from sql_gateway.settings import parse_settings
 from tests.builders import Lake, delete_records, make_table, produce, unique
 from tests.conftest import MakeLake
 from tests.sql_gateway.door import assert_error, open_door

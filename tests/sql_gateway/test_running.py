@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-import coldset.read
-from coldset.opened import open_file
-from federation.config import Config
-from federation.engine import query, watched
-from federation.engine.execution import Execution
-from sql_gateway import create_app, parse_settings
+import coldset.read.read_files
+from coldset.files.file_reader import open_file
+from federation.engine.run import progress as watched
+from federation.engine.run import query
+from federation.engine.run.execution import Execution
+from federation.options.config import Config
+from sql_gateway.app import create_app
+from sql_gateway.settings import parse_settings
 from tests.builders import wait_until
 from tests.coldset.tables import catalog_properties
 from tests.federation.test_cold_scan import Alone
@@ -79,7 +81,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
         return open_file(io, path, *more)
 
     monkeypatch.setattr(query, "plan_scan", lambda _taken: None)
-    monkeypatch.setattr(coldset.read, "open_file", wait_and_open)
+    monkeypatch.setattr(coldset.read.read_files, "open_file", wait_and_open)
     yield opened.set
     opened.set()
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from federation.config import Config
-from sql_gateway import create_app, parse_settings
-from sql_gateway.app import gateway_tables
+from federation.options.config import Config
+from sql_gateway.app import create_app, gateway_tables
+from sql_gateway.settings import parse_settings
 from sql_gateway.warm import Warmer
 from tests.builders import Lake, delete_topic, produce, wait_until
 from tests.conftest import MakeLake

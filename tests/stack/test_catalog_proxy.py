@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from federation import ROOTS
+from foundation.errors import KafkaIcebergError
 from stack import KafkaBroker, StackError
 from stack.catalog_proxy import CUT_AFTER, CUT_BEFORE, HANG_AFTER, HANG_BEFORE, CatalogFault, CatalogProxy
 from stack.rest_catalog import RestCatalog
@@ -101,7 +101,7 @@ def test_a_commit_that_did_not_arrive_is_not_taken_for_landed(
 ) -> None:
     proxy.fail_commits(fault)
 
-    with pytest.raises(ROOTS) as caught:
+    with pytest.raises(KafkaIcebergError) as caught:
         commit_until(lake)
 
     assert caught.value.code == "COMMIT_STATE_UNKNOWN"
@@ -122,7 +122,7 @@ def test_a_catalog_that_is_gone_after_the_commit_leaves_it_unknown(
 
     going = threading.Thread(target=go)
     going.start()
-    with pytest.raises(ROOTS) as caught:
+    with pytest.raises(KafkaIcebergError) as caught:
         commit_until(lake)
     going.join()
 
@@ -137,7 +137,7 @@ def test_a_commit_that_hangs_is_waited_for_only_so_long(
     hasty = replace(lake, timeout_ms=3000)
 
     proxy.fail_commits(HANG_BEFORE)
-    with pytest.raises(ROOTS) as caught:
+    with pytest.raises(KafkaIcebergError) as caught:
         commit_until(hasty)
     assert caught.value.code == "COMMIT_STATE_UNKNOWN"
     assert committed() == 0
@@ -170,7 +170,7 @@ def test_a_catalog_that_hangs_is_declared(lake: RestLake, proxy: CatalogProxy, i
         hasty.load()
     proxy.fail_everything(HANG_BEFORE)
 
-    with pytest.raises(ROOTS, match=r"timed out|Timeout") as caught:
+    with pytest.raises(KafkaIcebergError, match=r"timed out|Timeout") as caught:
         hasty.open().cut()
 
     assert caught.value.code == "CATALOG_UNAVAILABLE"
@@ -180,7 +180,7 @@ def test_a_catalog_that_hangs_is_declared(lake: RestLake, proxy: CatalogProxy, i
 def test_a_catalog_that_does_not_answer_is_declared(lake: RestLake, proxy: CatalogProxy, status: int) -> None:
     proxy.fail_everything(CatalogFault(status))
 
-    with pytest.raises(ROOTS) as caught:
+    with pytest.raises(KafkaIcebergError) as caught:
         lake.open().cut()
 
     assert caught.value.code == "CATALOG_UNAVAILABLE"

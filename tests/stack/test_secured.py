@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from federation import ROOTS
+from federation.cut.take import take_cut
 from federation.plan import answer_schema, plan_hot
-from federation.read import read_split
-from federation.take import take_cut
+from federation.read.split_reader import read_split
+from foundation.errors import KafkaIcebergError
 from stack import StackError
 from stack.certificates import Certificates
 from stack.secured import Door, SecuredBroker
@@ -89,7 +89,7 @@ def test_who_is_refused_hears_so_at_once(
 ) -> None:
     made = lake(**seen)
 
-    with pytest.raises(ROOTS, match=reason) as caught:
+    with pytest.raises(KafkaIcebergError, match=reason) as caught:
         made.open().cut()
 
     assert caught.value.code == "KAFKA_ACCESS_DENIED"
@@ -99,7 +99,7 @@ def test_who_is_refused_hears_so_at_once(
 
 def test_a_good_client_is_served_after_a_refused_one(lake: Callable[..., Lake]) -> None:
     made = lake()
-    with pytest.raises(ROOTS):
+    with pytest.raises(KafkaIcebergError):
         made.having(**{"kafka.sasl.password": "${env:WRONG_PASSWORD}"}).open().cut()
 
     assert made.open().cut().hot_span == 3
@@ -111,7 +111,7 @@ def test_a_topic_that_the_user_may_not_read_is_named(
     made = lake()
     broker.revoke_read(made.topic)
 
-    with pytest.raises(ROOTS, match=f"{made.topic}.*TOPIC_AUTHORIZATION_FAILED") as caught:
+    with pytest.raises(KafkaIcebergError, match=f"{made.topic}.*TOPIC_AUTHORIZATION_FAILED") as caught:
         made.open().cut()
 
     assert caught.value.code == "KAFKA_ACCESS_DENIED"
@@ -133,7 +133,7 @@ def test_access_revoked_under_a_cut_ends_the_read(broker: SecuredBroker, lake: C
 
     broker.revoke_read(taken.definition.topic)
 
-    with pytest.raises(ROOTS, match="TOPIC_AUTHORIZATION_FAILED") as caught:
+    with pytest.raises(KafkaIcebergError, match="TOPIC_AUTHORIZATION_FAILED") as caught:
         list(read_split(split))
     assert caught.value.code == "KAFKA_ACCESS_DENIED"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from federation import ROOTS
+from foundation.errors import KafkaIcebergError
 from stack import KafkaBroker, StackError
 from stack.segments import COMPACTED, flip_bit, wait_for_compaction
 from tests.builders import Lake, make_table, make_topic, produce, unique
@@ -31,7 +31,7 @@ def test_a_flipped_bit_is_an_error_and_never_a_row(broker: KafkaBroker, lake: Ma
     flipped = flip_bit(broker, made.topic, 15)
 
     assert (flipped.first_offset, flipped.last_offset) == (10, 19)
-    with pytest.raises(ROOTS) as caught:
+    with pytest.raises(KafkaIcebergError) as caught:
         made.sql(f"select seq from {made.table}")
     assert caught.value.code == "KAFKA_PROTOCOL"
 

@@ -12,10 +12,11 @@ from typing import Self
 import pyarrow as pa
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
-from federation.boundary import cache, connect_control
-from federation.boundary.connect_events import ControlEvent
-from hotset import Deadline
-from hotset import connect as kafka
+from federation.boundary import boundary_cache as cache
+from federation.boundary.connect import control_topic as connect_control
+from federation.boundary.connect.control_events import ControlEvent
+from foundation.deadline import Deadline
+from hotset.kafka.client import connect as kafka
 from stack.connect import ConnectWorker, sink_settings
 from tests.builders import HANG_S, Lake, admin, make_topic, unique, wait_until
 

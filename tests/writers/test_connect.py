@@ -12,7 +12,7 @@ import uuid
 import pytest
 from pyiceberg.table.snapshots import Snapshot
 
-from federation.boundary.connect import COMMIT_ID
+from federation.boundary.connect.connect_resolver import COMMIT_ID
 from federation.errors import BoundaryUnknownError
 from stack.connect import ConnectWorker
 from tests.builders import add_partitions, delete_records

@@ -14,7 +14,7 @@ import pytest
 from pyiceberg.expressions import LessThan
 from pyiceberg.table.snapshots import Snapshot
 
-from federation.boundary import connect
+from federation.boundary.connect import resolve_connect as connect
 from federation.errors import BoundaryUnknownError, NotOneToOneError, TopicReplacedError
 from stack.connect import ConnectWorker
 from tests.builders import delete_records, delete_topic, make_table, make_topic, unique, wait_until

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from federation.doctor import Report, Severity, examine
+from federation.doctor.examination import examine
+from federation.doctor.findings import Report, Severity
 from stack.connect import ConnectWorker
 from stack.spark_writer import SparkWriter
 from tests.builders import Lake

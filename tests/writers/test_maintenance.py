@@ -14,9 +14,9 @@ from types import MappingProxyType
 import pyarrow as pa
 import pytest
 
-from federation.boundary import PIN_TAG, PROPERTY
+from federation.boundary.property.snapshot_property import PIN_TAG, PROPERTY
+from federation.cut.take import take_cut
 from federation.errors import BoundaryUnknownError
-from federation.take import take_cut
 from pipeline.freeze import new_boundary
 from stack.spark_writer import SparkWriter
 from tests.builders import Lake, clip, commit_until, produce

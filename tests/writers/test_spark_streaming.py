@@ -16,7 +16,7 @@ import pytest
 from pyiceberg.expressions import LessThan
 from pyiceberg.table.snapshots import Snapshot
 
-from federation.boundary.spark_checkpoint import EPOCH_ID
+from federation.boundary.spark.spark_resolver import EPOCH_ID
 from federation.errors import BoundaryUnknownError
 from stack.errors import StackError
 from stack.spark_writer import SparkWriter

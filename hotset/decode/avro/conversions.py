@@ -13,8 +13,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from hotset.decode.avro.program import Op
-from hotset.decode.avro.schema import Scalar
+from hotset.decode.avro.avro_program import Op
+from hotset.decode.avro.avro_schema import Scalar
 from hotset.errors import UnsupportedFormatError
 
 _INT: Final = (-(1 << 31), (1 << 31) - 1)

@@ -6,7 +6,7 @@ at there, it is refused here as well. This file must not know records.
 
 from __future__ import annotations
 
-from hotset.decode.avro.program import MAX_DECIMAL_BYTES, Code
+from hotset.decode.avro.avro_program import MAX_DECIMAL_BYTES, Code
 
 
 def scale_decimal(data: bytes, times: int, precision: int) -> int | Code:
@@ -16,9 +16,6 @@ def scale_decimal(data: bytes, times: int, precision: int) -> int | Code:
         data: The number, which may be longer than it need be.
         times: The power; a negative one has to divide without a rest.
         precision: How many digits the result may have.
-
-    Raises:
-        Nothing of its own.
     """
     value = int.from_bytes(data, signed=True)
     if (value if value >= 0 else ~value).bit_length() >= 8 * MAX_DECIMAL_BYTES:

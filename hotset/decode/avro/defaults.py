@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from hotset.decode.avro.schema import Array, AvroType, Map, NoDefault, Record, Scalar, Union, resolve
+from hotset.decode.avro.avro_schema import Array, AvroType, Map, NoDefault, Record, Scalar, Union, resolve
 from hotset.errors import SchemaMismatchError
 
 _INTEGERS = {"int": 1 << 31, "long": 1 << 63}

@@ -25,7 +25,7 @@ from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError as ProtobufDecodeError
 
 from hotset.errors import SchemaMismatchError, UnsupportedFormatError
-from hotset.registered import RegisteredSchema
+from hotset.registry import RegisteredSchema
 
 _TIMEOUT_S: Final = 30
 # What the compiler logs beside what it says.

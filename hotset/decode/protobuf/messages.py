@@ -18,11 +18,11 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 
 from hotset.decode.decoded import Decoded, Fault, nulls_of
 from hotset.decode.protobuf.descriptors import describe
-from hotset.decode.protobuf.native import payload_decoder
-from hotset.decode.protobuf.plan import plan_columns
-from hotset.decode.protobuf.reference import DecodePayloads
+from hotset.decode.protobuf.protobuf_native import payload_decoder
+from hotset.decode.protobuf.protobuf_plan import plan_columns
+from hotset.decode.protobuf.protobuf_python import DecodePayloads
 from hotset.errors import SchemaMismatchError
-from hotset.registered import RegisteredSchema
+from hotset.registry import RegisteredSchema
 
 _Path = tuple[int, ...]
 
@@ -90,11 +90,7 @@ class _BodyDecoder:
         self._types: dict[_Path, _Type] = {}
 
     def decode(self, bodies: pa.BinaryArray) -> Decoded:
-        """Return one row per body, in their order.
-
-        Raises:
-            Nothing of its own.
-        """
+        """Return one row per body, in their order."""
         starts = pc.binary_slice(bodies, 0, 1)
         if pc.all(pc.equal(starts, b"\0"), min_count=0).as_py():  # nulls are left out of account
             return self._decode_type(_FIRST, bodies, skip=1)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from hotset.store import beside
-from hotset.store.beside import Beside
+from hotset.store import background_tasks as beside
+from hotset.store.background_tasks import Beside
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_forked_child_has_neither_tasks_nor_a_thread_of_its_parent(tasks: Besi
 
 def test_tasks_that_were_taken_are_done_before_a_process_ends() -> None:
     code = """
-from hotset.store.beside import CHORES, WRITES
+from hotset.store.background_tasks import CHORES, WRITES
 def write():
     print("written", flush=True)
     CHORES.take(lambda: print("kept", flush=True))

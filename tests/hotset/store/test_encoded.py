@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hotset.store.encoded import alike, encode, is_encoded, join, plain
+from hotset.store.dictionaries import alike, encode, is_encoded, join, plain
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
 

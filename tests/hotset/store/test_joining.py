@@ -11,13 +11,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hotset.offsets import Isolation
-from hotset.store import StoreSettings, keeping, open_store
-from hotset.store.chunks import find_chunks
-from hotset.store.columns import Column
-from hotset.store.held import Held, chunk_of, store_chunk
-from hotset.store.keeping import Chore
-from hotset.store.names import LogName, new_chunk
+from hotset.kafka.offsets import Isolation
+from hotset.store import housekeeping as keeping
+from hotset.store.chunk import Held, chunk_of, store_chunk
+from hotset.store.chunk_index import find_chunks
+from hotset.store.file_names import LogName, new_chunk
+from hotset.store.hot_store import StoreSettings, open_store
+from hotset.store.housekeeping import Chore
+from hotset.store.stored_columns import Column
 from tests.hotset.raw import raw_records
 
 LOG = LogName("cluster", "topic", "id", Isolation.READ_COMMITTED)

@@ -18,12 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from federation.engine import resident
-from hotset import Deadline, OffsetRange
+from federation.engine.run import resident_rows as resident
+from foundation.deadline import Deadline
 from hotset.errors import DecodeError
-from hotset.store import StoreSettings, open_store
-from hotset.store.beside import WRITES
-from hotset.store.locks import lock_range, try_lock_file
+from hotset.kafka.offsets import OffsetRange
+from hotset.store.background_tasks import WRITES
+from hotset.store.hot_store import StoreSettings, open_store
+from hotset.store.offset_locks import lock_range, try_lock_file
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
 

@@ -19,9 +19,10 @@ from typing import Any
 
 import pytest
 
-from hotset import Deadline, OffsetRange
+from foundation.deadline import Deadline
 from hotset.errors import HotReadTimeoutError
-from hotset.store.locks import lock_range
+from hotset.kafka.offsets import OffsetRange
+from hotset.store.offset_locks import lock_range
 from tests.builders import Lake, produce, unique, wait_until
 from tests.conftest import MakeLake
 
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.kafka
 # A reader as another process: it reads again and again and says what it found until it is ended.
 READER = """
 import json, sys
-from federation import open_table
+from federation.table import open_table
 from federation.config import Config
 table, options = sys.argv[1], json.loads(sys.argv[2])
 while True:

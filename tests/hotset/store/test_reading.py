@@ -13,11 +13,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from federation.cut.take import take_cut
 from federation.errors import TopicReplacedError
-from federation.take import take_cut
 from hotset.errors import DecodeError
-from hotset.store import HotStore, StoreSettings, open_store
-from hotset.store.chunks import find_chunks
+from hotset.store.chunk_index import find_chunks
+from hotset.store.hot_store import HotStore, StoreSettings, open_store
 from tests.builders import Lake, commit_until, delete_topic, make_topic, produce, wait_until
 from tests.conftest import MakeLake
 from tests.oracle.journal import Journal, Sender
@@ -122,7 +122,7 @@ def test_records_before_a_boundary_that_moved_are_left_out_and_dropped(
     store_of(lake).settle()
     assert (0, 4, 12) in chunks_of(lake)  # another table may need it
 
-    monkeypatch.setattr("hotset.store.keeping.UNUSED_S", -1.0)
+    monkeypatch.setattr("hotset.store.housekeeping.UNUSED_S", -1.0)
     send(lake, 1, first=15)
     assert read(lake) == (plainly(lake), 1, 3)
     store_of(lake).settle()

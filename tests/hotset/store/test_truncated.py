@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from federation.take import take_cut
+from federation.cut.take import take_cut
 from stack import KafkaBroker
 from stack.cluster import KafkaCluster
 from stack.unclean import UNCLEAN, lose_tail

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from federation.take import take_cut
+from federation.cut.take import take_cut
 from pipeline.errors import FencedError
 from pipeline.freeze import commit
 from tests.builders import Lake, stage_rows
@@ -42,7 +42,7 @@ PLACES: Final = {
     "C4 before the metadata file": Place("pyiceberg.catalog.sql", "SqlCatalog._write_metadata"),
     "C5 before the swap": Place("pyiceberg.catalog.sql", "Session.commit"),
     "C6 after the swap, before its answer": Place("pyiceberg.catalog.sql", "Session.commit", is_after=True),
-    "C7 after the commit": Place("coldset.commit", "_snapshot_id", call=2),
+    "C7 after the commit": Place("coldset.write.fenced_commit", "_snapshot_id", call=2),
 }
 STEPS: Final = tuple(PLACES)
 # Not just before the swap: SQLite has given the lock of its only writer by then, and all others wait.

@@ -11,9 +11,10 @@ import json
 import pyarrow as pa
 from werkzeug.test import TestResponse
 
-from federation.config import Config
-from sql_gateway import create_app, parse_settings
+from federation.options.config import Config
+from sql_gateway.app import create_app
 from sql_gateway.protocol import ARROW_STREAM, RECEIPT_KEY
+from sql_gateway.settings import parse_settings
 from tests.builders import EVENTS, Lake
 from tests.oracle import ways
 from tests.oracle.checker import IDENTITY, DeclaredError, Observed

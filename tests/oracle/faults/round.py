@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from federation.take import take_cut
+from federation.cut.take import take_cut
 from pipeline.freeze import commit
 from tests.builders import EVENTS, clip, new_lake, stage_rows
 from tests.oracle import comparators, ways

@@ -60,9 +60,9 @@ def k3_aborted_while_read(round_: Round) -> None:
     round_.some(here)
     step = round_.rng.choice(
         [
-            Step("federation.read", "drain"),
+            Step("federation.read.split_reader", "drain"),
             Step("client", "list_offsets", 2),
-            Step("federation.take", "define"),
+            Step("federation.cut.take", "define"),
         ]
     )
     with round_.patching() as patch:

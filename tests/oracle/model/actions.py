@@ -12,7 +12,7 @@ from typing import Final
 
 from pyiceberg.table.snapshots import Operation
 
-from hotset.offsets import OffsetRange
+from hotset.kafka.offsets import OffsetRange
 from tests.oracle.model.state import (
     FOREIGN,
     DataFile,

@@ -12,16 +12,17 @@ from typing import Any, Final
 
 import pytest
 
-import coldset.ancestry as ancestry
+import coldset.table.ancestry as ancestry
+import federation.cut.take as take
 import federation.table as table
-import federation.take as take
-import hotset.bounds as bounds
-import hotset.client as client
-from federation.boundary import PIN_TAG, PROPERTY, CommittedOffsets, Confidence, parse_offsets
-from federation.cut import Cut
+import hotset.kafka.client as client
+import hotset.kafka.log_bounds as bounds
+from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.property.snapshot_property import PIN_TAG, PROPERTY, parse_offsets
+from federation.cut.cut import Cut
 from federation.errors import BoundaryUnknownError
-from hotset.deadline import Deadline
-from hotset.offsets import Isolation, LogBounds
+from foundation.deadline import Deadline
+from hotset.kafka.offsets import Isolation, LogBounds
 from tests.oracle.model.edges import Edges
 from tests.oracle.model.state import TOPIC
 

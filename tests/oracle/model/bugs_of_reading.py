@@ -14,18 +14,18 @@ from typing import Any, Final
 import pytest
 from confluent_kafka import Consumer
 
-import federation.read as read
+import federation.read.split_reader as read
 import federation.table as table
-import hotset.client as client
+import hotset.kafka.client as client
 from coldset.errors import ColdReadError
-from federation.cut import Cut
-from hotset.consumed import ConsumedSource
+from federation.cut.cut import Cut
+from hotset.drain.python_source import ConsumedSource
 from hotset.errors import OffsetOutOfRangeError
 from tests.oracle.model.edges import Edges
 from tests.oracle.model.ways import options_of
 
 Patch = pytest.MonkeyPatch
-_drain: Final[Any] = sys.modules["hotset.drain"]
+_drain: Final[Any] = sys.modules["hotset.drain.drain_ranges"]
 
 
 def cold_half_at_the_head(patch: Patch, edges: Edges) -> None:

@@ -21,7 +21,7 @@ from pyiceberg.table.snapshots import Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.types import LongType, NestedField
 
-from federation.boundary import PIN_TAG, PROPERTY
+from federation.boundary.property.snapshot_property import PIN_TAG, PROPERTY
 from tests.oracle.model.state import Snap
 
 if TYPE_CHECKING:

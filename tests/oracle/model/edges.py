@@ -16,9 +16,9 @@ import pyarrow as pa
 from confluent_kafka import IsolationLevel, KafkaError, TopicPartition
 
 from coldset.errors import ColdReadError
-from hotset.client import EARLIEST
-from hotset.decode import Decoded
-from hotset.offsets import Isolation
+from hotset.decode.decoded import Decoded
+from hotset.kafka.client import EARLIEST
+from hotset.kafka.offsets import Isolation
 from tests.oracle.model.catalog import Catalog
 from tests.oracle.model.run import Run
 from tests.oracle.model.state import TOPIC, DataFile, World, row_of, topic_id

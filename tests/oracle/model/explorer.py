@@ -16,14 +16,14 @@ from typing import Final
 
 import pytest
 
-import coldset.catalog
-import coldset.proof
-import federation.boundary.cache
+import coldset.table.ancestry_proof
+import coldset.table.catalog
+import federation.boundary.boundary_cache
 import federation.plan
-import federation.read
-import hotset.client
+import federation.read.split_reader
 import hotset.decode.payloads
-from hotset.native import PURE
+import hotset.kafka.client
+from hotset.native.availability import PURE
 from tests.oracle.model.actions import successors
 from tests.oracle.model.catalog import entries_of, manifests_of
 from tests.oracle.model.edges import Clock, Edges, decode
@@ -39,11 +39,11 @@ Plant = Callable[[pytest.MonkeyPatch, Edges], None]
 # By their names in `sys.modules`: a package may have a function of a module's name.
 _TIMED: Final = (
     "federation.table",
-    "federation.take",
-    "hotset.bounds",
-    "hotset.client",
-    "hotset.deadline",
-    "hotset.drain",
+    "federation.cut.take",
+    "hotset.kafka.log_bounds",
+    "hotset.kafka.client",
+    "foundation.deadline",
+    "hotset.drain.drain_ranges",
 )
 
 
@@ -70,14 +70,14 @@ class Explorer:
         put, edges = self._patch.setattr, self._edges
         _forget_clients()
         self._patch.setenv(PURE, "1")  # the edges stand for what Python sees of librdkafka
-        put(hotset.client, "_construct", edges.construct)
-        put(hotset.client, "wait", lambda _futures, _timeout: SimpleNamespace(not_done=()))
-        put(coldset.catalog, "load_catalog", edges.load_catalog)
-        put(coldset.proof, "manifests_of", manifests_of)
-        put(coldset.proof, "entries_of", entries_of)
+        put(hotset.kafka.client, "_construct", edges.construct)
+        put(hotset.kafka.client, "wait", lambda _futures, _timeout: SimpleNamespace(not_done=()))
+        put(coldset.table.catalog, "load_catalog", edges.load_catalog)
+        put(coldset.table.ancestry_proof, "manifests_of", manifests_of)
+        put(coldset.table.ancestry_proof, "entries_of", entries_of)
         put(federation.plan, "plan_cold", edges.plan_cold)
         put(federation.plan, "plan_matching", lambda _pinned, _where: None)  # it only counts files
-        put(federation.read, "read_cold", edges.read_cold)
+        put(federation.read.split_reader, "read_cold", edges.read_cold)
         put(hotset.decode.payloads, "decoder_for", lambda *_, **__: decode)
         for name in _TIMED:
             put(sys.modules[name], "time", edges.clock)
@@ -93,8 +93,8 @@ class Explorer:
         """Ask on this schedule, and judge what is answered."""
         run = self._edges.run = Run(start, schedule)
         # Snapshots and topics of other runs have the same numbers: what is known of one must help no other.
-        federation.boundary.cache._found.clear()
-        hotset.client._connect.cache_clear()
+        federation.boundary.boundary_cache._found.clear()
+        hotset.kafka.client._connect.cache_clear()
         answers: list[Answer] = []
         faults: list[Fault] = []
         error: Exception | None = None
@@ -161,8 +161,8 @@ class Tried:
 
 
 def _forget_clients() -> None:
-    hotset.client._connect.cache_clear()
-    coldset.catalog._open.cache_clear()
+    hotset.kafka.client._connect.cache_clear()
+    coldset.table.catalog._open.cache_clear()
 
 
 def _whole(world: World) -> World:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from federation import ROOTS
 from federation.errors import CutError
+from foundation.errors import KafkaIcebergError
 from tests.oracle.model.state import FOREIGN, World, name_of
 from tests.oracle.model.ways import Answer, Ranges
 
@@ -109,7 +109,7 @@ def _are_gone(gaps: Ranges, world: World) -> bool:
 
 def judge_error(error: Exception, *, world: World | None) -> Iterator[Fault]:
     """Yield what is wrong with an error; `world` is the one it was asked in, if that stood still."""
-    if not isinstance(error, ROOTS):
+    if not isinstance(error, KafkaIcebergError):
         yield Fault(Invariant.CLOSED, f"an error that is not declared: {error!r}")
     elif world is not None and not _is_right(error, world):
         code = type(error).code

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from pyiceberg.table.snapshots import Operation
 
-from federation.boundary import render_offsets
-from hotset.offsets import Isolation, OffsetRange
+from federation.boundary.property.snapshot_property import render_offsets
+from hotset.kafka.offsets import Isolation, OffsetRange
 
 TOPIC: Final = "orders"
 TABLE: Final = "lake.orders"

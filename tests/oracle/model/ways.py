@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-import federation.take as take
-from coldset import open_catalog, pin
-from federation.boundary import CommittedOffsets
-from federation.boundary.committed import Confidence
-from federation.cut import Cut
+import federation.cut.take as take
+from coldset.table.catalog import open_catalog, pin
+from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.cut.cut import Cut
 from federation.errors import CutError
 from federation.table import FederatedTable, Scan
-from hotset import Deadline, Isolation, OffsetRange, connect, drain
-from hotset.client import EARLIEST, LATEST
+from foundation.deadline import Deadline
+from hotset.drain.drain_ranges import drain
+from hotset.kafka.client import EARLIEST, LATEST, connect
+from hotset.kafka.offsets import Isolation, OffsetRange
 from tests.oracle.model.edges import Edges
 from tests.oracle.model.state import FOREIGN, TABLE, TOPIC, World
 

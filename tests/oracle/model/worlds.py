@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from hotset.offsets import Isolation
+from hotset.kafka.offsets import Isolation
 from tests.oracle.model import actions as a
 from tests.oracle.model.actions import Action
 from tests.oracle.model.state import World

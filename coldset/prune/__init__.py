@@ -1,0 +1,46 @@
+"""Which files and rows cannot match a predicate, decided from metadata alone.
+
+Predicates are plain values; nothing here opens a data file.
+"""
+
+from coldset.prune.column_facts import UNKNOWN, Fact, comparable
+from coldset.prune.predicate import (
+    AllOf,
+    AnyOf,
+    Compared,
+    IsNull,
+    Literals,
+    NotNull,
+    Predicate,
+    Sign,
+    StartsWith,
+    all_of,
+    any_of,
+    columns_of,
+)
+from coldset.prune.pruning import may_match
+from coldset.prune.table_facts import ColumnKey, column_key, facts_of_files, facts_of_manifests, known_field
+
+__all__ = [
+    "UNKNOWN",
+    "AllOf",
+    "AnyOf",
+    "ColumnKey",
+    "Compared",
+    "Fact",
+    "IsNull",
+    "Literals",
+    "NotNull",
+    "Predicate",
+    "Sign",
+    "StartsWith",
+    "all_of",
+    "any_of",
+    "column_key",
+    "columns_of",
+    "comparable",
+    "facts_of_files",
+    "facts_of_manifests",
+    "known_field",
+    "may_match",
+]

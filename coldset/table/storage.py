@@ -1,0 +1,43 @@
+"""How the files of a table are reached, told in the process that reaches them.
+
+A REST catalog may lend credentials for a table in its answer. They are secrets that nobody wrote
+down, so they travel nowhere: a process that reads files asks the catalog itself, and keeps the
+answer for a while. The file must not know what the files hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from coldset.errors import CatalogConfigError
+from coldset.table.catalog import load_table, merged_properties, open_catalog
+
+
+def storage_of(catalog_name: str, properties: Mapping[str, str], identifier: str) -> dict[str, str]:
+    """Return pyiceberg's properties for reaching a table's files; never to be shipped or shown.
+
+    Args:
+        catalog_name: As for `open_catalog`.
+        properties: As for `open_catalog`.
+        identifier: The table.
+
+    Raises:
+        CatalogConfigError: The properties make no catalog.
+        CatalogUnavailableError: A REST catalog did not answer.
+        TableNotFoundError: It has no such table any more.
+    """
+    try:
+        merged = merged_properties(catalog_name, properties)
+    except ValueError as exc:
+        raise CatalogConfigError(f"catalog {catalog_name!r} cannot be told: {exc}; set catalog.type") from exc
+    if merged["type"] != "rest":
+        return {name: value for name, value in merged.items() if isinstance(value, str)}
+    from coldset.table.rest_catalog import TimedRestCatalog
+
+    catalog = open_catalog(catalog_name, properties)
+    assert isinstance(catalog, TimedRestCatalog)
+    lent = catalog.lent(identifier, for_long=True)
+    if lent is None:
+        load_table(catalog, identifier)
+        lent = catalog.lent(identifier, for_long=False) or {}
+    return lent

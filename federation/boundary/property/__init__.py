@@ -1,0 +1,10 @@
+"""Boundaries that are stated: in a snapshot's summary, or by the user.
+
+The property is `kafkaiceberg.offsets`.
+"""
+
+from federation.boundary.property.declared_resolver import resolve_declared
+from federation.boundary.property.property_resolver import resolve_summary
+from federation.boundary.property.snapshot_property import PIN_TAG, PROPERTY, parse_offsets, render_offsets
+
+__all__ = ["PIN_TAG", "PROPERTY", "parse_offsets", "render_offsets", "resolve_declared", "resolve_summary"]

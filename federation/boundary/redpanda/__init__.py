@@ -1,0 +1,8 @@
+"""The boundary of tables that Redpanda fills: its Iceberg Topics.
+
+Redpanda answers over HTTP.
+"""
+
+from federation.boundary.redpanda.redpanda_resolver import MARK, resolve_redpanda
+
+__all__ = ["MARK", "resolve_redpanda"]

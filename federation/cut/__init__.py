@@ -1,0 +1,10 @@
+"""The cut: its facts are taken by `take_cut`, in the one right order; `compute_cut` decides and is pure.
+
+No record is read here.
+"""
+
+from federation.cut.cut import Cut, ReaderSchema
+from federation.cut.reader_schema import registry_of
+from federation.cut.take import TakenCut, pin_table, resume_cut, take_cut
+
+__all__ = ["Cut", "ReaderSchema", "TakenCut", "pin_table", "registry_of", "resume_cut", "take_cut"]

@@ -1,0 +1,8 @@
+"""JSON records to Arrow: by the reader in C, and exactly by `json_exact` for what it does not take.
+
+Topics and offsets are not known here.
+"""
+
+from hotset.decode.json.json_decoder import decode_json
+
+__all__ = ["decode_json"]

@@ -1,0 +1,287 @@
+"""The client of a cluster: calls to librdkafka, with deadlines and typed errors.
+
+It offers what planning and draining need (describe a topic, list offsets, a
+consumer for exact ranges) and raises only this package's errors, always with
+the cause attached. It must not know what an answer is used for.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from confluent_kafka import (
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import OffsetSpec as _OffsetSpec  # type: ignore[attr-defined]
+
+from foundation.deadline import Deadline
+from hotset.errors import HotsetError, KafkaConfigError, KafkaProtocolError
+from hotset.kafka.connection_trouble import SILENT, Trouble
+from hotset.kafka.error_translation import TRANSIENT, translate
+from hotset.kafka.kafka_properties import check_properties
+from hotset.kafka.offsets import Isolation, OffsetRange
+from hotset.kafka.record_source import DEFAULT_LIMITS, DrainLimits
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+_PAUSE_S: Final = 0.05
+_SLICE_S: Final = 0.05
+
+_PIECE: Final = "max.partition.fetch.bytes"
+_PIECES: Final = {_PIECE, "fetch.message.max.bytes"}  # two names of one property
+LATEST: Final[Any] = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
+EARLIEST: Final[Any] = _OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """Identity and partitions of a topic, as the cluster's metadata had them."""
+
+    topic: str
+    topic_id: str
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaClient:
+    """A read-only view of one cluster, with checked properties.
+
+    Invariant: every call ends at its deadline, and never in a partial answer.
+    Not to be carried across a fork: make it in the process that uses it.
+    `known` has descriptions of topics that were confirmed once, to be confirmed again by whoever uses them.
+    """
+
+    properties: Mapping[str, str] = field(repr=False)  # with secrets in it
+    _admin: AdminClient
+    _trouble: Trouble = field(repr=False)
+    _identity: list[str] = field(default_factory=list, repr=False)
+    known: dict[str, TopicDescription] = field(default_factory=dict, repr=False)
+
+    def describe(
+        self, topic: str, deadline: Deadline, meanwhile: Callable[[], None] | None = None
+    ) -> TopicDescription:
+        """Ask the cluster, not a cache, for a topic's identity and partitions.
+
+        What is to be done `meanwhile` is done once the question is sent, and must not raise.
+
+        Raises:
+            TopicNotFoundError: There is no such topic.
+            KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer.
+        """
+        doing = f"describing topic {topic!r} at {self.properties['bootstrap.servers']}"
+        topics = TopicCollection([topic])
+        answer = self.ask(
+            doing, deadline, lambda admin, **limit: admin.describe_topics(topics, **limit), meanwhile
+        )
+        partitions = tuple(sorted(info.id for info in answer[topic].partitions))
+        if partitions != tuple(range(len(partitions))) or not partitions:
+            raise KafkaProtocolError(
+                f"{doing} answered partitions {partitions}, which cannot be", topic=topic
+            )
+        topic_id = str(answer[topic].topic_id)
+        if not topic_id.strip("A"):
+            raise KafkaProtocolError(
+                f"{doing}: the cluster gives topics no id, so that a recreated topic cannot be told; "
+                "Kafka 2.8 or newer is needed",
+                topic=topic,
+            )
+        return TopicDescription(topic, topic_id, partitions)
+
+    def cluster_id(self, deadline: Deadline) -> str:
+        """Return what the cluster calls itself; asked once.
+
+        Raises:
+            KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer.
+        """
+        if not self._identity:
+            doing = f"asking the cluster at {self.properties['bootstrap.servers']} for its id"
+            answer = self.ask(doing, deadline, lambda admin, **limit: {"": admin.describe_cluster(**limit)})
+            self._identity.append(str(answer[""].cluster_id))
+        return self._identity[0]
+
+    def list_offsets(
+        self,
+        topic: str,
+        partitions: Iterable[int],
+        spec: Any,
+        isolation: Isolation,
+        deadline: Deadline,
+    ) -> dict[int, tuple[int, int]]:
+        """Ask for one kind of offset of all partitions in a single call.
+
+        Returns:
+            Per partition the offset and the leader epoch (-1 if not known).
+
+        Raises:
+            TopicNotFoundError: A partition does not exist (any more).
+            KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer.
+        """
+        doing = f"listing offsets of topic {topic!r} at {self.properties['bootstrap.servers']}"
+        wanted = {TopicPartition(topic, partition): spec for partition in partitions}
+        is_committed = isolation is Isolation.READ_COMMITTED
+        level = IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
+        answer = self.ask(
+            doing,
+            deadline,
+            lambda admin, **limit: admin.list_offsets(wanted, isolation_level=level, **limit),
+        )
+        return {
+            partition.partition: (info.offset, -1 if info.leader_epoch is None else info.leader_epoch)
+            for partition, info in answer.items()
+        }
+
+    def consume(
+        self,
+        topic: str,
+        ranges: Iterable[OffsetRange],
+        isolation: Isolation,
+        leader_epoch: Mapping[int, int] = MappingProxyType({}),
+        limits: DrainLimits = DEFAULT_LIMITS,
+    ) -> Consumer:
+        """Return a consumer assigned to the start of each range; close it after use.
+
+        Args:
+            topic: Topic name.
+            ranges: Where to start.
+            isolation: Which transactional records are visible.
+            leader_epoch: Partition to epoch of the leader under which the start was
+                known; if the log was cut back since, the consumer reports that.
+            limits: How much is fetched ahead.
+
+        Raises:
+            KafkaConfigError: librdkafka refuses a property.
+        """
+        ranges = tuple(ranges)
+        exact = self.reader_settings(isolation, limits, ranges)
+        settings = {**exact, "error_cb": self._trouble.note, "logger": SILENT}
+        consumer = _construct(Consumer, settings)
+        consumer.assign([_position(topic, r, leader_epoch.get(r.partition, -1)) for r in ranges])
+        return consumer
+
+    def reader_settings(
+        self, isolation: Isolation, limits: DrainLimits, ranges: tuple[OffsetRange, ...]
+    ) -> dict[str, str]:
+        """Return the properties of an exact reader of ranges, with secrets in them.
+
+        No reset, no commits, no group that is joined, checksums on, a bounded queue, answers no larger than
+        it, and no one-second pause once it is full, which it is with as many records as there are offsets.
+        """
+        ahead = min(limits.ahead_rows, max(1, sum(r.span for r in ranges)))
+        return {
+            **({} if _PIECES & self.properties.keys() else {_PIECE: str(limits.piece_bytes(len(ranges)))}),
+            **self.properties,
+            "group.id": "kafkaiceberg",
+            "enable.auto.commit": "false",
+            "enable.auto.offset.store": "false",
+            "auto.offset.reset": "error",
+            "enable.partition.eof": "true",
+            "check.crcs": "true",
+            "isolation.level": isolation.value,
+            "fetch.queue.backoff.ms": "1",
+            "fetch.wait.max.ms": "20",
+            "queued.max.messages.kbytes": str(limits.ahead_bytes // 1024),
+            "queued.min.messages": str(ahead),
+        }
+
+    def note(self, error: KafkaError) -> None:
+        """Take note of what a reader's connections report, for answers that come too late."""
+        self._trouble.note(error)
+
+    def late(self, doing: str, deadline: Deadline) -> HotsetError:
+        """Return the error for an operation that ran out of time."""
+        self._admin.poll(0)  # hands out the errors that librdkafka has noted since
+        return self._trouble.late(doing, deadline)
+
+    def ask(
+        self,
+        doing: str,
+        deadline: Deadline,
+        call: Callable[..., Mapping[K, Future[T]]],
+        meanwhile: Callable[[], None] | None = None,
+    ) -> dict[K, T]:
+        """Make one call of the admin client, again while it fails in passing; else raise a HotsetError."""
+        cause: KafkaException | None = None
+        refusals = self._trouble.begin()
+        while not deadline.has_passed:
+            try:
+                futures = call(self._admin, request_timeout=max(0.001, deadline.remaining_s))
+                if meanwhile is not None:
+                    once, meanwhile = meanwhile, None
+                    once()
+                self._wait(futures.values(), doing, deadline, refusals)
+                answer = {key: future.result(timeout=0) for key, future in futures.items()}
+                self._trouble.end()
+                return answer
+            except TimeoutError as exc:
+                raise self.late(doing, deadline) from exc
+            except ValueError as exc:
+                raise KafkaConfigError(f"{doing} failed: {exc}") from exc
+            except KafkaException as exc:
+                if exc.args[0].code() not in TRANSIENT:
+                    raise translate(exc.args[0], doing=doing) from exc
+                # A partition that is new or moving has no leader for a moment: there is time to ask again.
+                cause = exc
+                time.sleep(min(_PAUSE_S, deadline.remaining_s))
+        raise self.late(doing, deadline) from cause
+
+    def _wait(self, futures: Iterable[Future[T]], doing: str, deadline: Deadline, refusals: int) -> None:
+        """Wait for all answers, but not for a cluster whose every broker refuses this client."""
+        # The margin lets librdkafka's own timeout speak first: its text is better.
+        at_s = deadline.at_s + 1.0
+        while wait(futures, min(_SLICE_S, max(0.0, at_s - time.monotonic()))).not_done:
+            self._admin.poll(0)
+            self._trouble.require_access(doing, refusals)
+            if time.monotonic() >= at_s:
+                return
+
+
+def connect(properties: Mapping[str, str]) -> KafkaClient:
+    """Return a client for the cluster the properties name.
+
+    Clients are shared by equal properties within a process, so a query does
+    not pay for a connection. Nothing is sent yet: an unreachable cluster shows
+    at the first call.
+
+    Args:
+        properties: librdkafka properties, without a prefix, secrets resolved.
+
+    Raises:
+        KafkaConfigError: A property is not allowed, missing or refused.
+    """
+    return _connect(os.getpid(), tuple(sorted(check_properties(properties).items())))
+
+
+# By process id: librdkafka's handles do not survive a fork, and must not even be destroyed in a child.
+@functools.lru_cache(maxsize=64)
+def _connect(_pid: int, items: tuple[tuple[str, str], ...]) -> KafkaClient:
+    trouble = Trouble()
+    settings = {"client.id": "kafkaiceberg", **dict(items), "error_cb": trouble.note, "logger": SILENT}
+    return KafkaClient(dict(items), _construct(AdminClient, settings), trouble)
+
+
+def _construct(cls: Callable[[dict[str, Any]], T], settings: dict[str, Any]) -> T:
+    try:
+        return cls(settings)
+    except KafkaException as exc:
+        # The text of librdkafka names the property, and never its value when it is a secret.
+        raise KafkaConfigError(f"the Kafka client refused its configuration: {exc.args[0].str()}") from exc
+
+
+def _position(topic: str, start: OffsetRange, epoch: int) -> TopicPartition:
+    if epoch < 0:
+        return TopicPartition(topic, start.partition, start.start)
+    return TopicPartition(topic, start.partition, start.start, leader_epoch=epoch)
