@@ -27,7 +27,7 @@ from pyiceberg.table.snapshots import MetadataLogEntry, Snapshot, SnapshotLogEnt
 from benchmarks.harness import Report, median, note, open_folder, run
 from coldset.table.catalog import open_catalog, pin
 from coldset.write.data_writer import write_files
-from federation.boundary.property.snapshot_property import PROPERTY, render_offsets
+from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, render_offsets
 from federation.boundary.resolve import resolve_boundary
 from federation.options.definition import TableDefinition, define, merge_options
 from foundation.deadline import Deadline
@@ -62,7 +62,7 @@ class Site:
         """Create a table with that many data files, in one commit."""
         table: Table = self.catalog.create_table(f"bench.{name}", schema=ROWS, properties=properties)
         with table.transaction() as change:
-            append = change.update_snapshot(snapshot_properties={PROPERTY: BOUNDARY}).fast_append()
+            append = change.update_snapshot(snapshot_properties={OFFSETS_PROPERTY: BOUNDARY}).fast_append()
             with append:
                 for number in range(files):
                     for file in write_files(table.metadata, _rows(number), self.catalog_properties):
@@ -129,7 +129,7 @@ def lengthen(table: Table, count: int, back: int) -> TableMetadata:
     """
     [first] = table.metadata.snapshots
     assert first.summary is not None
-    properties = {k: v for k, v in first.summary.additional_properties.items() if k != PROPERTY}
+    properties = {k: v for k, v in first.summary.additional_properties.items() if k != OFFSETS_PROPERTY}
     plain = Summary(first.summary.operation, **properties)
     chain = [_nth(first, number, plain) for number in range(count)]
     marked = count - 1 - back

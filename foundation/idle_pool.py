@@ -16,7 +16,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Idle(Generic[K, V]):
+class IdlePool(Generic[K, V]):
     """Open things that nobody uses, the one that was last used last."""
 
     def __init__(self, most: int, good_s: float, close: Callable[[V], None]) -> None:

@@ -17,7 +17,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Kept(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """A bounded store of findings, for any number of threads.
 
     The newest finding stays whatever it weighs: it is what is asked for next.

@@ -18,7 +18,7 @@ import sql_gateway.errors  # noqa: F401
 from federation.doctor import KINDS
 from federation.options import OPTIONS, PASSTHROUGH, Option
 from foundation.errors import KafkaIcebergError
-from hotset.kafka import ALLOWED
+from hotset.kafka import ALLOWED_KAFKA_PROPERTIES
 from kafkaiceberg.doctor import EXIT
 from sql_gateway.settings import SETTINGS
 
@@ -66,7 +66,7 @@ def _options_page() -> str:
         *(f"| `{prefix}<property>` | string | | {text} | no |" for prefix, text in PASSTHROUGH.items()),
         "",
         "Kafka properties that may be set, by librdkafka's names and meanings:",
-        ", ".join(f"`{name}`" for name in sorted(ALLOWED)) + ".",
+        ", ".join(f"`{name}`" for name in sorted(ALLOWED_KAFKA_PROPERTIES)) + ".",
         "",
         "## Settings of the gateway",
         "",

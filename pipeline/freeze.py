@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from coldset.errors import ColdsetError
 from coldset.table import PinnedTable, open_catalog
 from coldset.write import commit_append, delete_files, write_files
-from federation.boundary import PIN_TAG, PROPERTY, render_offsets, resolve_boundary
+from federation.boundary import OFFSETS_PROPERTY, PIN_TAG, render_offsets, resolve_boundary
 from federation.cut import Cut, TakenCut, take_cut
 from federation.errors import OptionError
 from federation.options import resolve, storage_for
@@ -160,7 +160,7 @@ def commit(staged: Staged) -> int:
         catalog,
         cut.table,
         staged.files,
-        {PROPERTY: new_boundary(staged.taken)} | left_out,
+        {OFFSETS_PROPERTY: new_boundary(staged.taken)} | left_out,
         commit_id=str(uuid.uuid4()),
         pin_tag=PIN_TAG,
         fence=partial(require_boundary, staged.taken),

@@ -24,7 +24,7 @@ from pyiceberg.types import NestedField, StructType
 from coldset.errors import UnsupportedTableError
 from coldset.files import DeleteFile, Projection, open_file
 from coldset.table import arrow_schema
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _KEPT_BYTES: Final = 64 << 20
 
@@ -94,7 +94,7 @@ def _size_bytes(keys: Keys) -> int:
     return sum(each.nbytes for each in keys)
 
 
-_kept: Final[Kept[tuple[str, tuple[tuple[int, str], ...]], Keys]] = Kept(_KEPT_BYTES, _size_bytes)
+_kept: Final[LruCache[tuple[str, tuple[tuple[int, str], ...]], Keys]] = LruCache(_KEPT_BYTES, _size_bytes)
 
 
 def deleted_keys(deletes: Iterable[DeleteFile], metadata: TableMetadata, io: FileIO) -> list[DeletedKeys]:

@@ -20,7 +20,7 @@ from pyroaring import BitMap64
 
 from coldset.deletes.delete_index import DELETED_PATH, DELETED_POSITION
 from coldset.files import DeleteFile, FileColumn, open_file, require_regular, with_id
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _MAGIC: Final = b"\xd1\xd3\x39\x64"
 _FRAME_BYTES: Final = 12  # length, magic, checksum
@@ -32,7 +32,7 @@ def _size_bytes(found: dict[str, BitMap64]) -> int:
     return 256 * len(found) + 2 * sum(len(rows) for rows in found.values())
 
 
-_kept: Final[Kept[tuple[str, int | None], dict[str, BitMap64]]] = Kept(_KEPT_BYTES, _size_bytes)
+_kept: Final[LruCache[tuple[str, int | None], dict[str, BitMap64]]] = LruCache(_KEPT_BYTES, _size_bytes)
 
 
 def deleted_positions(path: str, deletes: Sequence[DeleteFile], io: FileIO) -> BitMap64:

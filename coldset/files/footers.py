@@ -23,7 +23,7 @@ from coldset.files.file_reader import UNREADABLE
 from coldset.files.file_stamp import Stamp, stamp_of
 from coldset.files.row_groups import common_facts
 from coldset.prune import UNKNOWN, Fact, comparable
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _KEPT: Final = 200_000
 _THREADS: Final = 8
@@ -51,7 +51,7 @@ class Footer:
         return same is not None and fact.low == fact.high == same and not fact.has_null
 
 
-_kept: Final[Kept[str, Footer]] = Kept(_KEPT, lambda found: len(found.columns) + 1)
+_kept: Final[LruCache[str, Footer]] = LruCache(_KEPT, lambda found: len(found.columns) + 1)
 
 
 def footer_of(file: ColdFile) -> Footer | None:

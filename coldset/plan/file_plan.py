@@ -30,7 +30,7 @@ from coldset.prune import (
     may_match,
 )
 from coldset.table import PinnedTable, cut_short, entries_in, manifests_in, summary_value, unreadable, weigh
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _FILES_KEPT: Final = 200_000
 _KEPT_BYTES: Final = 256 * 1024 * 1024
@@ -140,8 +140,10 @@ def plan_cold(
     )
 
 
-_plans: Final[Kept[tuple[str, int], SnapshotFiles]] = Kept(_KEPT_BYTES, lambda found: found.weight)
-_matching: Final[Kept[_MatchKey, MatchingFiles]] = Kept(_FILES_KEPT, lambda found: len(found.files) + 1)
+_plans: Final[LruCache[tuple[str, int], SnapshotFiles]] = LruCache(_KEPT_BYTES, lambda found: found.weight)
+_matching: Final[LruCache[_MatchKey, MatchingFiles]] = LruCache(
+    _FILES_KEPT, lambda found: len(found.files) + 1
+)
 
 
 def plan_files(pinned: PinnedTable) -> SnapshotFiles:

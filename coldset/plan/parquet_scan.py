@@ -38,7 +38,7 @@ from coldset.files import (
 from coldset.plan.file_plan import plan_files
 from coldset.plan.partition_columns import constants_in_sql, partitioned_by
 from coldset.table import PinnedTable
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _FILES_KEPT: Final = 200_000
 _MOST_GROUPS: Final = 64
@@ -165,7 +165,7 @@ def _number_of(group: ScanGroup) -> str:
     return "file_index::BIGINT" if group.places is None else f"{list(group.places)}[file_index::BIGINT + 1]"
 
 
-_scans: Final[Kept[ScanKey, ParquetScan]] = Kept(
+_scans: Final[LruCache[ScanKey, ParquetScan]] = LruCache(
     _FILES_KEPT, lambda found: len(found.rest) + sum(len(group.paths) for group in found.groups) + 1
 )
 

@@ -27,14 +27,14 @@ from pyiceberg.types import (
 
 from coldset.prune.column_facts import UNKNOWN, Fact, decoded, of_partition, of_summary
 from coldset.table import PinnedTable
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _FACTS_KEPT: Final = 1_000_000
 _FLOATS: Final = (FloatType, DoubleType)
 
 ColumnKey = tuple[int, str]
 _FactsKey = tuple[str, int, ColumnKey]
-_kept: Final[Kept[_FactsKey, tuple[Fact, ...]]] = Kept(_FACTS_KEPT, lambda found: len(found) + 1)
+_kept: Final[LruCache[_FactsKey, tuple[Fact, ...]]] = LruCache(_FACTS_KEPT, lambda found: len(found) + 1)
 
 
 def known_field(pinned: PinnedTable, name: str) -> NestedField | None:

@@ -21,7 +21,7 @@ from coldset.errors import ColdReadError, UnsupportedTableError
 from coldset.files import UNREADABLE, AnyFile, ColdFile, DeleteFile, Projection, open_file, wanted_groups
 from coldset.plan import ColdTask, constants_of
 from coldset.table import arrow_schema
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _TOLD_ROWS: Final = 1 << 17
 
@@ -49,7 +49,7 @@ def read_cold(
     fields = [task.schema.find_field(name) for name in columns]
     io = load_file_io(dict(io_properties), task.metadata.location)
     # Files usually share their deletes by value, and making these ready costs more than reading a file.
-    ready = Kept[tuple[DeleteFile, ...], list[DeletedKeys]](1)
+    ready = LruCache[tuple[DeleteFile, ...], list[DeletedKeys]](1)
     for file in task.files:
         try:
             yield from _FileReader(task, file, io, ready).read(fields, wanted)
@@ -75,7 +75,7 @@ class _FileReader:
         task: ColdTask,
         file: ColdFile,
         io: FileIO,
-        ready: Kept[tuple[DeleteFile, ...], list[DeletedKeys]],
+        ready: LruCache[tuple[DeleteFile, ...], list[DeletedKeys]],
     ) -> None:
         self._task = task
         self._file = file

@@ -24,7 +24,7 @@ from pyiceberg.types import (
 )
 
 from coldset.errors import UnsupportedTableError
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _PLAIN: Final = (
     pa.types.is_boolean,
@@ -43,7 +43,7 @@ _NOT_READ: Final = (GeographyType, GeometryType, UnknownType)
 _KEPT: Final = 256
 
 # By identity, for they have no hash; metadata that is kept has the same schema for each statement.
-_kept: Final[Kept[int, tuple[Schema, pa.Schema]]] = Kept(_KEPT)
+_kept: Final[LruCache[int, tuple[Schema, pa.Schema]]] = LruCache(_KEPT)
 
 
 def arrow_schema(schema: Schema) -> pa.Schema:

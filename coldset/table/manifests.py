@@ -18,7 +18,7 @@ from pyiceberg.manifest import ManifestEntry, ManifestFile
 from coldset.errors import ColdReadError
 from coldset.table.catalog import PinnedTable
 from coldset.table.manifest_file import entries_of, manifests_of
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _THREADS: Final = 8
 _KEPT_BYTES: Final = 256 * 1024 * 1024
@@ -38,8 +38,10 @@ def weigh(entries: Sequence[ManifestEntry]) -> int:
 
 
 # A path with its length: what is restored under an old name has another one.
-_entries: Final[Kept[tuple[str, int], Entries]] = Kept(_KEPT_BYTES, weigh)
-_lists: Final[Kept[tuple[str, str], tuple[ManifestFile, ...]]] = Kept(200_000, lambda found: len(found) + 1)
+_entries: Final[LruCache[tuple[str, int], Entries]] = LruCache(_KEPT_BYTES, weigh)
+_lists: Final[LruCache[tuple[str, str], tuple[ManifestFile, ...]]] = LruCache(
+    200_000, lambda found: len(found) + 1
+)
 
 
 @dataclass(frozen=True, slots=True)

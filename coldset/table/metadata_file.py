@@ -17,13 +17,13 @@ from pyiceberg.io import FileIO
 from pyiceberg.serializers import Compressor, FromByteStream
 from pyiceberg.table.metadata import TableMetadata
 
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _KEPT_BYTES: Final = 16 * 1024 * 1024
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[^/]*$", re.IGNORECASE)
 
 # With the size of the file that each was read from, or more, so that their number is bounded too.
-_kept: Final = Kept[str, tuple[TableMetadata, int]](_KEPT_BYTES, lambda kept: max(kept[1], 1 << 16))
+_kept: Final = LruCache[str, tuple[TableMetadata, int]](_KEPT_BYTES, lambda kept: max(kept[1], 1 << 16))
 
 
 def read_metadata(io: FileIO, location: str) -> TableMetadata:

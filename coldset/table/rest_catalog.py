@@ -18,7 +18,7 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
 from coldset.table.catalog_properties import from_server, of_storage, seconds_of
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _CONNECT: Final = ("rest.client.connection-timeout-ms", 10_000)
 _ANSWER: Final = ("rest.client.socket-timeout-ms", 30_000)
@@ -34,7 +34,7 @@ class TimedRestCatalog(RestCatalog):
     """Raises once the server is silent for too long, be it asked for a table or for a commit."""
 
     def __init__(self, name: str, **properties: Any) -> None:
-        self._lent = Kept[tuple[str, ...], tuple[float, dict[str, str]]](256)
+        self._lent = LruCache[tuple[str, ...], tuple[float, dict[str, str]]](256)
         super().__init__(name, **properties)
 
     def _create_session(self) -> Any:

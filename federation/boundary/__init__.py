@@ -6,26 +6,26 @@
 
 from federation.boundary.columns import KafkaLayout, layout_of
 from federation.boundary.committed import CommittedOffsets, Confidence
-from federation.boundary.connect import PREFIX
-from federation.boundary.flink import CHECKPOINT_ID, JOB_ID, OPERATOR_ID
+from federation.boundary.connect import CONNECT_OFFSETS_PREFIX
+from federation.boundary.flink import FLINK_CHECKPOINT_ID, FLINK_JOB_ID, FLINK_OPERATOR_ID
 from federation.boundary.offset_set import EMPTY, Spans, span, union
-from federation.boundary.property import PIN_TAG, PROPERTY, parse_offsets, render_offsets
-from federation.boundary.redpanda import MARK
+from federation.boundary.property import OFFSETS_PROPERTY, PIN_TAG, parse_offsets, render_offsets
+from federation.boundary.redpanda import REDPANDA_MARK
 from federation.boundary.resolve import marks_of, resolve_boundary
-from federation.boundary.spark import EPOCH_ID, QUERY_ID
+from federation.boundary.spark import SPARK_EPOCH_ID, SPARK_QUERY_ID
 from federation.boundary.whole_log import begin_again, begin_at_log_start
 
 __all__ = [
-    "CHECKPOINT_ID",
+    "CONNECT_OFFSETS_PREFIX",
     "EMPTY",
-    "EPOCH_ID",
-    "JOB_ID",
-    "MARK",
-    "OPERATOR_ID",
+    "FLINK_CHECKPOINT_ID",
+    "FLINK_JOB_ID",
+    "FLINK_OPERATOR_ID",
+    "OFFSETS_PROPERTY",
     "PIN_TAG",
-    "PREFIX",
-    "PROPERTY",
-    "QUERY_ID",
+    "REDPANDA_MARK",
+    "SPARK_EPOCH_ID",
+    "SPARK_QUERY_ID",
     "CommittedOffsets",
     "Confidence",
     "KafkaLayout",

@@ -17,9 +17,9 @@ from typing import Final
 from coldset.table import PinnedTable
 from federation.boundary.committed import CommittedOffsets
 from federation.options import TableDefinition
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
-_found: Final = Kept[tuple[object, ...], CommittedOffsets](1024)
+_found: Final = LruCache[tuple[object, ...], CommittedOffsets](1024)
 
 
 def remember(

@@ -18,11 +18,11 @@ from coldset.table import SOURCE_ID, Ancestry, PinnedTable, Snapshot, find_sourc
 from federation.boundary.boundary_cache import remember
 from federation.boundary.columns import has_coordinates, resolve_columns
 from federation.boundary.committed import CommittedOffsets, Confidence
-from federation.boundary.connect import PREFIX, resolve_connect
-from federation.boundary.flink import JOB_ID, resolve_flink
-from federation.boundary.property import PIN_TAG, PROPERTY, resolve_declared, resolve_summary
-from federation.boundary.redpanda import MARK, resolve_redpanda
-from federation.boundary.spark import QUERY_ID, resolve_spark
+from federation.boundary.connect import CONNECT_OFFSETS_PREFIX, resolve_connect
+from federation.boundary.flink import FLINK_JOB_ID, resolve_flink
+from federation.boundary.property import OFFSETS_PROPERTY, PIN_TAG, resolve_declared, resolve_summary
+from federation.boundary.redpanda import REDPANDA_MARK, resolve_redpanda
+from federation.boundary.spark import SPARK_QUERY_ID, resolve_spark
 from federation.errors import BoundaryUnknownError, NotOneToOneError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline
@@ -50,11 +50,11 @@ class Resolver:
 
 
 RESOLVERS: Final = (
-    Resolver("summary", "kafkaiceberg freeze", PROPERTY, resolve_summary),
-    Resolver("spark", "Spark streaming", QUERY_ID, resolve_spark),
-    Resolver("connect", "Kafka Connect", PREFIX, resolve_connect),
-    Resolver("flink", "Flink", JOB_ID, resolve_flink),
-    Resolver("redpanda", "Redpanda", MARK, resolve_redpanda),
+    Resolver("summary", "kafkaiceberg freeze", OFFSETS_PROPERTY, resolve_summary),
+    Resolver("spark", "Spark streaming", SPARK_QUERY_ID, resolve_spark),
+    Resolver("connect", "Kafka Connect", CONNECT_OFFSETS_PREFIX, resolve_connect),
+    Resolver("flink", "Flink", FLINK_JOB_ID, resolve_flink),
+    Resolver("redpanda", "Redpanda", REDPANDA_MARK, resolve_redpanda),
     Resolver("columns", "any writer that keeps Kafka columns", None, resolve_columns),
     Resolver("declared", "a writer you speak for", None, resolve_declared),
 )
@@ -154,7 +154,7 @@ def _require_one_writer(pinned: PinnedTable, resolver: Resolver) -> None:
                 table=pinned.identifier,
                 snapshot_id=pinned.snapshot_id,
             )
-        if resolver in marked and resolver.mark == PROPERTY:
+        if resolver in marked and resolver.mark == OFFSETS_PROPERTY:
             return
 
 

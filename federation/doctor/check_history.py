@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from federation.boundary import (
-    CHECKPOINT_ID,
-    EPOCH_ID,
-    JOB_ID,
-    OPERATOR_ID,
-    PREFIX,
-    PROPERTY,
-    QUERY_ID,
+    CONNECT_OFFSETS_PREFIX,
+    FLINK_CHECKPOINT_ID,
+    FLINK_JOB_ID,
+    FLINK_OPERATOR_ID,
+    OFFSETS_PROPERTY,
+    SPARK_EPOCH_ID,
+    SPARK_QUERY_ID,
     Confidence,
     parse_offsets,
 )
-from federation.boundary import MARK as REDPANDA
+from federation.boundary import REDPANDA_MARK as REDPANDA
 from federation.doctor.examined_facts import Ancestor, Facts, Missing, have
 from federation.doctor.findings import Finding, Severity
 from federation.errors import BoundaryUnknownError
@@ -50,7 +50,7 @@ def check_regression(facts: Facts) -> Iterator[Finding]:
             # The step back is the finding; what follows is compared with where it went back to.
             highest[name] = (value, ancestor.snapshot_id)
     if found:
-        is_ours = any(one["mark"].startswith(PROPERTY) for one in found)
+        is_ours = any(one["mark"].startswith(OFFSETS_PROPERTY) for one in found)
         first = found[0]
         yield Finding(
             "BOUNDARY_REGRESSION",
@@ -85,7 +85,7 @@ def check_expiry(facts: Facts) -> Iterator[Finding]:
     if history.mark is None or history.mark == 0 or not history.is_head:
         return
     marked = history.ancestors[history.mark]
-    if history.mark_name == PROPERTY and marked.is_pinned:
+    if history.mark_name == OFFSETS_PROPERTY and marked.is_pinned:
         kept = [marked.kept_until_ms]
     else:
         # The mark is found by parents, so losing any snapshot on the way to it loses the mark.
@@ -166,27 +166,27 @@ def _marks(ancestor: Ancestor) -> dict[tuple[str, ...], int]:
     """Return every number in a summary that must not fall along the history."""
     summary = ancestor.summary
     found: dict[tuple[str, ...], int] = {}
-    if PROPERTY in summary:
+    if OFFSETS_PROPERTY in summary:
         try:
-            ours = parse_offsets(summary[PROPERTY], snapshot_id=ancestor.snapshot_id, provenance="")
+            ours = parse_offsets(summary[OFFSETS_PROPERTY], snapshot_id=ancestor.snapshot_id, provenance="")
         except BoundaryUnknownError:
             pass  # It is the resolver that says so.
         else:
             for partition, offset in ours.next_offset.items():
                 # Another topic counts anew.
-                found[PROPERTY, f"topic {ours.topic_id}", f"partition {partition}"] = offset
+                found[OFFSETS_PROPERTY, f"topic {ours.topic_id}", f"partition {partition}"] = offset
     for name, text in summary.items():
-        if name.startswith(PREFIX):
+        if name.startswith(CONNECT_OFFSETS_PREFIX):
             found.update({(name, f"control partition {p}"): offset for p, offset in _numbers(text).items()})
     if REDPANDA in summary:
         found.update(
             {(REDPANDA, name): n for name, n in _numbers(summary[REDPANDA]).items() if name == "offset"}
         )
-    if QUERY_ID in summary:
-        _note(found, (EPOCH_ID, f"query {summary[QUERY_ID]}"), summary.get(EPOCH_ID))
-    if JOB_ID in summary:
-        of = (f"job {summary[JOB_ID]}", f"operator {summary.get(OPERATOR_ID)}")
-        _note(found, (CHECKPOINT_ID, *of), summary.get(CHECKPOINT_ID))
+    if SPARK_QUERY_ID in summary:
+        _note(found, (SPARK_EPOCH_ID, f"query {summary[SPARK_QUERY_ID]}"), summary.get(SPARK_EPOCH_ID))
+    if FLINK_JOB_ID in summary:
+        of = (f"job {summary[FLINK_JOB_ID]}", f"operator {summary.get(FLINK_OPERATOR_ID)}")
+        _note(found, (FLINK_CHECKPOINT_ID, *of), summary.get(FLINK_CHECKPOINT_ID))
     return found
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from federation.errors import OptionError
-from hotset.kafka import SECRET as KAFKA_SECRETS
-from hotset.registry import SECRET as REGISTRY_SECRETS
+from hotset.kafka import SECRET_KAFKA_PROPERTIES
+from hotset.registry import SECRET_REGISTRY_PROPERTIES
 
 _REFERENCE: Final = re.compile(r"\$\{(env|file):([^}]+)\}")
 _PASSWORD_IN_URI: Final = re.compile(r"://[^/@\s:]*:(?!\$\{)[^/@\s]+@")
@@ -37,8 +37,8 @@ def is_secret(key: str) -> bool:
     """Return True if an option of this name holds a secret."""
     name = key.lower()
     return (
-        name.removeprefix("kafka.") in KAFKA_SECRETS
-        or name.removeprefix("schema.registry.") in REGISTRY_SECRETS
+        name.removeprefix("kafka.") in SECRET_KAFKA_PROPERTIES
+        or name.removeprefix("schema.registry.") in SECRET_REGISTRY_PROPERTIES
         or any(word in name for word in _SECRET_WORDS)
     )
 

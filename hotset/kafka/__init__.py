@@ -11,7 +11,7 @@ from hotset.kafka.error_translation import (
     translate,
     unreadable_header,
 )
-from hotset.kafka.kafka_properties import ALLOWED, SECRET
+from hotset.kafka.kafka_properties import ALLOWED_KAFKA_PROPERTIES, SECRET_KAFKA_PROPERTIES
 from hotset.kafka.leader_history import is_same_history, require_history
 from hotset.kafka.log_bounds import read_log_bounds, require_topic_id
 from hotset.kafka.offsets import Isolation, LogBounds, OffsetRange, PartitionBounds
@@ -27,12 +27,12 @@ from hotset.kafka.record_source import (
 from hotset.kafka.retention import read_offsets_at, read_retention
 
 __all__ = [
-    "ALLOWED",
+    "ALLOWED_KAFKA_PROPERTIES",
     "DEFAULT_LIMITS",
     "GROUP_REFUSED",
     "HEADERS_TYPE",
     "PARTITION_EOF",
-    "SECRET",
+    "SECRET_KAFKA_PROPERTIES",
     "TRANSIENT",
     "Arrived",
     "DrainLimits",

@@ -15,7 +15,7 @@ from typing import Final
 
 from hotset.errors import KafkaConfigError
 
-ALLOWED: Final = frozenset(
+ALLOWED_KAFKA_PROPERTIES: Final = frozenset(
     {
         "bootstrap.servers",
         "broker.address.family",
@@ -54,7 +54,9 @@ ALLOWED: Final = frozenset(
     }
 )
 
-SECRET: Final = frozenset({"sasl.password", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password"})
+SECRET_KAFKA_PROPERTIES: Final = frozenset(
+    {"sasl.password", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password"}
+)
 
 _OWN: Final = {
     "auto.offset.reset": "a range that is gone is an error here, never a reset",
@@ -80,11 +82,11 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
         KafkaConfigError: A property is not allowed, or `bootstrap.servers` is missing.
     """
     for name in properties:
-        if name in ALLOWED:
+        if name in ALLOWED_KAFKA_PROPERTIES:
             continue
         if name in _OWN:
             raise KafkaConfigError(f"kafka.{name} cannot be set: {_OWN[name]}; remove it", property=name)
-        near = difflib.get_close_matches(name, ALLOWED, n=1)
+        near = difflib.get_close_matches(name, ALLOWED_KAFKA_PROPERTIES, n=1)
         hint = f"; did you mean kafka.{near[0]}" if near else ""
         raise KafkaConfigError(
             f"kafka.{name} is not among the Kafka properties that may be set{hint}", property=name

@@ -11,7 +11,7 @@ import atexit
 import os
 from typing import Final
 
-from foundation.idle_pool import Idle
+from foundation.idle_pool import IdlePool
 from hotset.native import _reader
 
 _MOST: Final = 8
@@ -21,7 +21,7 @@ _GOOD_S: Final = 30.0
 Key = tuple[int, str, tuple[tuple[str, str], ...], bool, bool]
 
 
-class Parked(Idle[Key, _reader.Reader]):
+class Parked(IdlePool[Key, _reader.Reader]):
     """Readers that are open and not assigned."""
 
     def __init__(self) -> None:

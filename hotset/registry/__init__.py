@@ -5,6 +5,13 @@ Formats are not known here.
 
 from hotset.registry.registered_schema import Kind, RegisteredSchema
 from hotset.registry.registry_client import SchemaRegistry, registry_for
-from hotset.registry.registry_settings import SECRET, check_names
+from hotset.registry.registry_settings import SECRET_REGISTRY_PROPERTIES, check_names
 
-__all__ = ["SECRET", "Kind", "RegisteredSchema", "SchemaRegistry", "check_names", "registry_for"]
+__all__ = [
+    "SECRET_REGISTRY_PROPERTIES",
+    "Kind",
+    "RegisteredSchema",
+    "SchemaRegistry",
+    "check_names",
+    "registry_for",
+]

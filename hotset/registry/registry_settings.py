@@ -20,9 +20,18 @@ from urllib.parse import urlsplit
 
 from hotset.errors import RegistryConfigError
 
-SECRET: Final = frozenset({"basic.auth.user.info", "bearer.auth.token", "ssl.key.password"})
+SECRET_REGISTRY_PROPERTIES: Final = frozenset(
+    {"basic.auth.user.info", "bearer.auth.token", "ssl.key.password"}
+)
 ALLOWED: Final = frozenset(
-    {*SECRET, "request.timeout.ms", "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "url"}
+    {
+        *SECRET_REGISTRY_PROPERTIES,
+        "request.timeout.ms",
+        "ssl.ca.location",
+        "ssl.certificate.location",
+        "ssl.key.location",
+        "url",
+    }
 )
 _PREFIX: Final = "schema.registry."
 _TIMEOUT_MS: Final = 10_000

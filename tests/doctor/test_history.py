@@ -12,9 +12,9 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from federation.boundary.connect.connect_resolver import PREFIX
+from federation.boundary.connect.connect_resolver import CONNECT_OFFSETS_PREFIX
 from federation.boundary.property.snapshot_property import PIN_TAG
-from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID
+from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
 from federation.cut.take import pin_table
 from federation.doctor.examination import _gather, examine, judge
 from federation.doctor.examined_facts import Missing
@@ -69,8 +69,16 @@ def test_a_boundary_of_another_topic_counts_anew(lake: MakeLake) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "says"),
     [
-        ({f"{PREFIX}control.group": '{"0":9,"1":4}'}, {f"{PREFIX}control.group": '{"0":7,"1":5}'}, "9"),
-        ({QUERY_ID: "q", EPOCH_ID: "8"}, {QUERY_ID: "q", EPOCH_ID: "3"}, "query q is 8"),
+        (
+            {f"{CONNECT_OFFSETS_PREFIX}control.group": '{"0":9,"1":4}'},
+            {f"{CONNECT_OFFSETS_PREFIX}control.group": '{"0":7,"1":5}'},
+            "9",
+        ),
+        (
+            {SPARK_QUERY_ID: "q", SPARK_EPOCH_ID: "8"},
+            {SPARK_QUERY_ID: "q", SPARK_EPOCH_ID: "3"},
+            "query q is 8",
+        ),
         (
             {"flink.job-id": "j", "flink.operator-id": "o", "flink.max-committed-checkpoint-id": "5"},
             {"flink.job-id": "j", "flink.operator-id": "o", "flink.max-committed-checkpoint-id": "2"},
@@ -103,8 +111,8 @@ def test_a_mark_of_another_writer_that_goes_back_is_a_warning(
 def test_two_queries_and_two_jobs_each_have_their_own_count(lake: MakeLake) -> None:
     made = lake(schema=ROWS, partitions=1)
     send(made, 2)
-    put(made, [], **{QUERY_ID: "q", EPOCH_ID: "8"})
-    put(made, [], **{QUERY_ID: "r", EPOCH_ID: "0"})
+    put(made, [], **{SPARK_QUERY_ID: "q", SPARK_EPOCH_ID: "8"})
+    put(made, [], **{SPARK_QUERY_ID: "r", SPARK_EPOCH_ID: "0"})
     put(made, [], **{"flink.job-id": "j", "flink.max-committed-checkpoint-id": "5"})
     put(made, [], **{"flink.job-id": "k", "flink.max-committed-checkpoint-id": "1"})
     put(made, range(2), **mark(made, {0: 2}))
@@ -165,7 +173,7 @@ def test_a_number_of_snapshots_to_keep_keeps_the_mark(lake: MakeLake) -> None:
 def test_a_tag_on_another_writers_mark_does_not_keep_the_way_to_it(lake: MakeLake) -> None:
     made = lake(schema=ROWS, partitions=1, properties={AGE: "1"})
     send(made, 2)
-    marked = put(made, range(2), **{QUERY_ID: "q", EPOCH_ID: "8"})
+    marked = put(made, range(2), **{SPARK_QUERY_ID: "q", SPARK_EPOCH_ID: "8"})
     compact(made)
     with made.load().manage_snapshots() as refs:
         refs.create_tag(marked, "mine")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 from confluent_kafka import Producer
 
-from federation.boundary.property.snapshot_property import PIN_TAG, PROPERTY, render_offsets
+from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN_TAG, render_offsets
 from federation.doctor.examination import LOOK_BACK, examine
 from federation.doctor.findings import Finding, Report
 from foundation.deadline import Deadline
@@ -84,7 +84,7 @@ def mark(
     text = render_offsets(
         topic=lake.topic, topic_id=known, isolation=isolation, next_offset=next_offset, leader_epoch={}
     )
-    return {PROPERTY: text}
+    return {OFFSETS_PROPERTY: text}
 
 
 def tag(lake: Lake, snapshot_id: int) -> None:

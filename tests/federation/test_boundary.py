@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from federation.boundary.flink.flink_resolver import CHECKPOINT_ID, JOB_ID, OPERATOR_ID
-from federation.boundary.redpanda.redpanda_resolver import MARK
-from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID
+from federation.boundary.flink.flink_resolver import FLINK_CHECKPOINT_ID, FLINK_JOB_ID, FLINK_OPERATOR_ID
+from federation.boundary.redpanda.redpanda_resolver import REDPANDA_MARK
+from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
 from federation.errors import BoundaryUnknownError
 from pipeline.errors import FreezeOptionError
 from pipeline.freeze import freeze_once
@@ -73,7 +73,7 @@ def commit_with_spark_marks(lake: Lake, ends: dict[int, int]) -> None:
     epoch = len(list((checkpoint / "offsets").iterdir()))
     vector = json.dumps({lake.topic: {str(p): end for p, end in ends.items()}})
     (checkpoint / "offsets" / str(epoch)).write_text(f'v1\n{{"batchWatermarkMs":0}}\n{vector}\n')
-    append(lake, held(lake), ends, **{QUERY_ID: "the-query", EPOCH_ID: str(epoch)})
+    append(lake, held(lake), ends, **{SPARK_QUERY_ID: "the-query", SPARK_EPOCH_ID: str(epoch)})
 
 
 def commit_with_flink_marks(lake: Lake, ends: dict[int, int]) -> None:
@@ -83,7 +83,7 @@ def commit_with_flink_marks(lake: Lake, ends: dict[int, int]) -> None:
     source = SourceOperator([{(lake.topic, p): end} for p, end in ends.items()])
     (job / f"chk-{number}").mkdir(parents=True)
     (job / f"chk-{number}" / "_metadata").write_bytes(encode_metadata(number, [source], [FLINK_SINK]))
-    marks = {JOB_ID: FLINK_JOB, CHECKPOINT_ID: str(number), OPERATOR_ID: FLINK_SINK}
+    marks = {FLINK_JOB_ID: FLINK_JOB, FLINK_CHECKPOINT_ID: str(number), FLINK_OPERATOR_ID: FLINK_SINK}
     append(lake, held(lake), ends, **marks)
 
 
@@ -103,7 +103,7 @@ def redpanda() -> RedpandaProxy:
 
 def commit_with_redpanda(lake: Lake, ends: dict[int, int]) -> None:
     """What Redpanda leaves; its proxy tells of the newest snapshot only, its columns of the others."""
-    append(lake, held(lake), ends, **{MARK: '{"offset":1,"cluster":"c"}'})
+    append(lake, held(lake), ends, **{REDPANDA_MARK: '{"offset":1,"cluster":"c"}'})
     snapshot = lake.load().current_snapshot()
     assert snapshot is not None
     redpanda().commit(lake.topic, snapshot.snapshot_id, {p: end - 1 for p, end in ends.items()})

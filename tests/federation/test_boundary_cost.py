@@ -20,7 +20,7 @@ from sqlalchemy import event
 
 import federation.boundary.resolve as resolve
 from coldset.table.metadata_file import read_metadata
-from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID
+from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
 from federation.cut.take import take_cut
 from federation.errors import BoundaryUnknownError
 from tests.builders import Lake, commit_until, produce
@@ -54,7 +54,7 @@ def stream_epoch(lake: Lake, checkpoint: Path, end: int) -> None:
     (checkpoint / "metadata").write_text('{"id":"the-query"}')
     (checkpoint / "offsets" / "0").write_text(f"v1\n{{}}\n{json.dumps({lake.topic: {'0': end}})}\n")
     rows = pa.table({"seq": list(range(end))}, schema=ROWS)
-    lake.load().append(rows, snapshot_properties={QUERY_ID: "the-query", EPOCH_ID: "0"})
+    lake.load().append(rows, snapshot_properties={SPARK_QUERY_ID: "the-query", SPARK_EPOCH_ID: "0"})
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID
+from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
 from federation.errors import BoundaryUnknownError
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
@@ -30,7 +30,7 @@ def commit(lake: Lake, query: str, epoch: int, *, partition: int, seqs: range) -
     vector = json.dumps({lake.topic: {str(partition): seqs.stop}})
     (folder / "offsets" / str(epoch)).write_text(f"v1\n{{}}\n{vector}\n")
     rows = pa.Table.from_pylist([{"seq": seq} for seq in seqs], schema=ROWS)
-    lake.load().append(rows, snapshot_properties={QUERY_ID: query, EPOCH_ID: str(epoch)})
+    lake.load().append(rows, snapshot_properties={SPARK_QUERY_ID: query, SPARK_EPOCH_ID: str(epoch)})
 
 
 def test_a_partition_that_only_expired_commits_told_of_is_an_error(lake: MakeLake) -> None:

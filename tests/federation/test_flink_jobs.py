@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from federation.boundary.flink.flink_resolver import CHECKPOINT_ID, JOB_ID
+from federation.boundary.flink.flink_resolver import FLINK_CHECKPOINT_ID, FLINK_JOB_ID
 from federation.errors import BoundaryUnknownError
 from tests.builders import Lake
 from tests.conftest import MakeLake
@@ -31,7 +31,7 @@ def save(directory: Path, job: str, number: int, *sources: SourceOperator) -> No
 
 
 def committed_by(made: Lake, job: str, number: int, operator: str = "") -> None:
-    marks = {JOB_ID: job, CHECKPOINT_ID: str(number)}
+    marks = {FLINK_JOB_ID: job, FLINK_CHECKPOINT_ID: str(number)}
     append(made, "plain", (), marks | ({"flink.operator-id": operator} if operator else {}))
 
 
@@ -119,7 +119,7 @@ def test_a_topic_that_no_job_reads_is_an_error(table: Lake, tmp_path: Path) -> N
 def test_a_partition_not_read_yet_is_open_once_older_snapshots_are_expired(
     table: Lake, tmp_path: Path
 ) -> None:
-    marks = {JOB_ID: JOB, CHECKPOINT_ID: "5"}
+    marks = {FLINK_JOB_ID: JOB, FLINK_CHECKPOINT_ID: "5"}
     append(table, "plain", [("flink_plain/0", offset) for offset in range(8)], marks)
     committed_by(table, JOB, 6)
     first = table.load().snapshots()[0].snapshot_id

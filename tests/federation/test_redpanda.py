@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler
 import pyarrow as pa
 import pytest
 
-from federation.boundary.redpanda.redpanda_resolver import MARK
+from federation.boundary.redpanda.redpanda_resolver import REDPANDA_MARK
 from federation.errors import BoundaryUnknownError, IsolationMismatchError, WriterUnavailableError
 from federation.table import FederatedTable
 from stack.redpanda import RedpandaProxy, reply
@@ -32,7 +32,7 @@ def proxy() -> Iterator[RedpandaProxy]:
 def commit(lake: Lake, first: int, end: int, **summary: str) -> int:
     """Append records of partition 0 as Redpanda would, and return the snapshot's id."""
     rows = pa.table({"seq": range(first, end)}, schema=ROW)
-    lake.load().append(rows, snapshot_properties={MARK: '{"offset":7}', **summary})
+    lake.load().append(rows, snapshot_properties={REDPANDA_MARK: '{"offset":7}', **summary})
     snapshot = lake.load().current_snapshot()
     assert snapshot is not None
     return snapshot.snapshot_id
@@ -216,7 +216,7 @@ def test_what_the_proxy_does_not_tell_is_proven_by_the_column_of_redpanda(
     produce(made.bootstrap, made.topic, [{"seq": i} for i in range(10)])
     records = made.open(read="hot", schema=PLACED_DDL).scan().to_arrow().cast(PLACED)
     for first, end in ((0, 4), (4, 6)):
-        made.load().append(records.slice(first, end - first), snapshot_properties={MARK: "{}"})
+        made.load().append(records.slice(first, end - first), snapshot_properties={REDPANDA_MARK: "{}"})
     older, newest = (snapshot.snapshot_id for snapshot in made.load().snapshots())
     proxy.commit(made.topic, newest, {0: 5})
 

@@ -27,7 +27,7 @@ from federation.engine.run.instance import open_cursor
 from federation.engine.run.query import run_query
 from federation.engine.run.streams import TableStreams
 from federation.errors import QueryCancelledError, ResultTooLargeError, SqlError
-from foundation.idle_pool import Idle
+from foundation.idle_pool import IdlePool
 from tests.builders import Lake, produce, wait_until
 from tests.conftest import MakeLake
 from tests.federation.test_query import ENDLESS
@@ -37,7 +37,7 @@ SUM = "select kind, sum(id) as s from {t} group by kind order by kind"
 
 
 @pytest.fixture(autouse=True)
-def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[Idle[Key, Shown]]:
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[IdlePool[Key, Shown]]:
     """A shelf of this test's own, where nothing is given up because a machine is slow."""
     monkeypatch.setattr(resident, "_GOOD_S", 600.0)
     made = shown.shelf(good_s=600.0)
@@ -254,7 +254,7 @@ def test_a_statement_that_was_interrupted_leaves_no_cursor(opened: list[Any]) ->
     assert run_query("select 1 as one", {}).rows.to_pylist() == [{"one": 1}]
 
 
-def test_few_cursors_are_kept(shelf: Idle[Key, Shown]) -> None:
+def test_few_cursors_are_kept(shelf: IdlePool[Key, Shown]) -> None:
     lent = [Shown(open_cursor()) for _ in range(20)]
     for number, each in enumerate(lent):
         shelf.put(((str(number), pa.schema([]), ()),), each)

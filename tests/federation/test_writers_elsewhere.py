@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from federation.boundary.redpanda.redpanda_resolver import MARK
-from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID
+from federation.boundary.redpanda.redpanda_resolver import REDPANDA_MARK
+from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
 from federation.errors import BoundaryUnknownError, NotOneToOneError, TopicReplacedError
 from stack.redpanda import RedpandaProxy
 from tests.builders import Lake, delete_records, delete_topic, make_table, make_topic, produce
@@ -45,7 +45,7 @@ def stream(lake: Lake, epoch: int, first: int, end: int, **others: int) -> None:
     (checkpoint / "sources/0/0").write_text(f"\0v1\n{json.dumps({lake.topic: {'0': 0}})}\n")
     vector = {lake.topic: {"0": end}} | {topic: {"0": reached} for topic, reached in others.items()}
     (checkpoint / "offsets" / str(epoch)).write_text(f"v1\n{{}}\n{json.dumps(vector)}\n")
-    append(lake, first, end, **{QUERY_ID: "the-query", EPOCH_ID: str(epoch)})
+    append(lake, first, end, **{SPARK_QUERY_ID: "the-query", SPARK_EPOCH_ID: str(epoch)})
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_epochs_that_read_nothing_may_be_missing(made: Lake) -> None:
 
 def test_an_epoch_that_is_no_number_is_an_error(made: Lake) -> None:
     stream(made, 0, 0, 4)
-    append(made, 4, 5, **{QUERY_ID: "the-query", EPOCH_ID: "x"})
+    append(made, 4, 5, **{SPARK_QUERY_ID: "the-query", SPARK_EPOCH_ID: "x"})
 
     with pytest.raises(BoundaryUnknownError, match="'x'"):
         made.open().cut()
@@ -148,7 +148,7 @@ def test_what_redpanda_told_of_a_topic_is_not_said_of_its_namesake(lake: MakeLak
     with RedpandaProxy() as proxy:
         made = lake(partitions=1, schema=ROWS).having(redpandaUrl=proxy.url)
         send(made, 0, 10)
-        append(made, 0, 6, **{MARK: '{"offset":7}'})
+        append(made, 0, 6, **{REDPANDA_MARK: '{"offset":7}'})
         proxy.commit(made.topic, head(made), {0: 5})
         assert found(made) == list(range(10))
         delete_topic(made.bootstrap, made.topic)
@@ -162,7 +162,7 @@ def test_what_redpanda_told_of_a_topic_is_not_said_of_its_namesake(lake: MakeLak
 @pytest.mark.parametrize("host", ["a..b", "x" * 70])
 def test_a_proxy_of_an_impossible_name_is_an_error(lake: MakeLake, host: str) -> None:
     made = lake(partitions=1, schema=ROWS).having(redpandaUrl=f"http://{host}:8082")
-    append(made, 0, 6, **{MARK: '{"offset":7}'})
+    append(made, 0, 6, **{REDPANDA_MARK: '{"offset":7}'})
 
     with pytest.raises(BoundaryUnknownError, match="name of the host"):
         made.open().cut()

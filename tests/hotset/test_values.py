@@ -13,7 +13,7 @@ import pytest
 from foundation.deadline import Deadline
 from hotset.errors import KafkaConfigError
 from hotset.kafka.client import connect
-from hotset.kafka.kafka_properties import ALLOWED, SECRET, check_properties
+from hotset.kafka.kafka_properties import ALLOWED_KAFKA_PROPERTIES, SECRET_KAFKA_PROPERTIES, check_properties
 from hotset.kafka.offsets import OffsetRange, PartitionBounds
 
 SERVERS = {"bootstrap.servers": "127.0.0.1:9"}
@@ -50,7 +50,7 @@ def test_a_deadline_counts_down_and_never_below_zero() -> None:
     assert 0 < early.remaining_s <= 60
 
 
-@pytest.mark.parametrize("name", sorted(ALLOWED - {"bootstrap.servers"}))
+@pytest.mark.parametrize("name", sorted(ALLOWED_KAFKA_PROPERTIES - {"bootstrap.servers"}))
 def test_allowed_properties_pass(name: str) -> None:
     assert check_properties({**SERVERS, name: "x"}) == {**SERVERS, name: "x"}
 
@@ -102,7 +102,7 @@ def test_a_value_that_the_client_refuses_is_the_users_error() -> None:
 
 
 def test_every_secret_property_may_be_set() -> None:
-    assert SECRET <= ALLOWED
+    assert SECRET_KAFKA_PROPERTIES <= ALLOWED_KAFKA_PROPERTIES
 
 
 def test_equal_properties_share_a_client() -> None:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import pyarrow as pa
 import pytest
 
-from federation.boundary.property.snapshot_property import PIN_TAG, PROPERTY
+from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN_TAG
 from federation.cut.take import take_cut
 from federation.errors import BoundaryUnknownError
 from pipeline.freeze import new_boundary
@@ -84,7 +84,7 @@ def stage(iceberg: Iceberg, lake: Lake, name: str, end: int) -> int:
     taken = clip(take_cut(lake.merged()), {0: end})
     settings = {
         "spark.wap.id": name,
-        f"spark.sql.iceberg.snapshot-property.{PROPERTY}": new_boundary(taken),
+        f"spark.sql.iceberg.snapshot-property.{OFFSETS_PROPERTY}": new_boundary(taken),
     }
     first = taken.cut.committed(0)
     iceberg.sql(lake, f"INSERT INTO {{table}} SELECT id FROM range({first}, {end})", settings)
@@ -181,7 +181,7 @@ def test_a_picked_commit_of_other_rows_is_walked_over(iceberg: Iceberg, made: La
 def test_a_branch_that_main_is_moved_to_brings_its_boundary(iceberg: Iceberg, made: Lake) -> None:
     made.load().manage_snapshots().create_branch(head(made), "audit").commit()
     taken = clip(take_cut(made.merged()), {0: 9})
-    settings = {f"spark.sql.iceberg.snapshot-property.{PROPERTY}": new_boundary(taken)}
+    settings = {f"spark.sql.iceberg.snapshot-property.{OFFSETS_PROPERTY}": new_boundary(taken)}
     iceberg.sql(made, "INSERT INTO {table}.branch_audit SELECT id FROM range(4, 9)", settings)
     assert made.open().cut().committed(0) == 4
     assert made.open(branch="audit").cut().committed(0) == 9

@@ -16,7 +16,7 @@ import pytest
 from pyiceberg.expressions import LessThan
 from pyiceberg.table.snapshots import Snapshot
 
-from federation.boundary.spark.spark_resolver import EPOCH_ID
+from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID
 from federation.errors import BoundaryUnknownError
 from stack.errors import StackError
 from stack.spark_writer import SparkWriter
@@ -57,7 +57,7 @@ def having_checkpoints(lake: Lake, *queries: str) -> Lake:
 
 def epoch_of(snapshot: Snapshot) -> str | None:
     assert snapshot.summary is not None
-    return snapshot.summary.additional_properties.get(EPOCH_ID)
+    return snapshot.summary.additional_properties.get(SPARK_EPOCH_ID)
 
 
 def test_restarts_and_aborted_records(lake: MakeLake, spark_writer: SparkWriter) -> None:

@@ -27,7 +27,7 @@ from federation.boundary.offset_set import EMPTY, Spans, union
 from federation.errors import OptionError
 from federation.options import TableDefinition, storage_for
 from foundation.deadline import Deadline
-from foundation.lru import Kept
+from foundation.lru import LruCache
 from hotset.kafka import KafkaClient, OffsetRange, read_log_bounds
 
 _UNSEEN: Final = "a topic that was deleted and made anew would not be noticed"
@@ -53,7 +53,7 @@ class _Evidence:
 
 
 # A snapshot never changes, so what its files and its ancestors say stays true.
-_known: Final = Kept[tuple[str, int, Columns], _Evidence](64)
+_known: Final = LruCache[tuple[str, int, Columns], _Evidence](64)
 
 
 def resolve_columns(

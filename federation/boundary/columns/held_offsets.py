@@ -20,7 +20,7 @@ from coldset.read import HeldFile, RowBounds, footer_bounds, read_held
 from coldset.table import PinnedTable
 from federation.boundary.offset_set import EMPTY, Spans, span, union
 from federation.errors import BoundaryUnknownError
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 BY_MANIFEST: Final = "manifest bounds"
 BY_FOOTER: Final = "Parquet footers"
@@ -178,4 +178,4 @@ def _weight(found: Held) -> int:
     return 16 + sum(len(spans) for spans in found.spans.values())
 
 
-_kept: Final = Kept[tuple[str, str, Columns], Held](_SPANS_KEPT, _weight)
+_kept: Final = LruCache[tuple[str, str, Columns], Held](_SPANS_KEPT, _weight)

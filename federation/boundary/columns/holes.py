@@ -21,7 +21,7 @@ from federation.boundary.offset_set import EMPTY, Spans, union
 from federation.errors import BoundaryUnknownError, OffsetOverlapError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline
-from foundation.lru import Kept
+from foundation.lru import LruCache
 from hotset.drain import drain
 from hotset.kafka import KafkaClient, LogBounds, OffsetRange, PartitionBounds
 
@@ -159,4 +159,4 @@ def _weight(found: Mapping[int, Spans]) -> int:
 
 
 # Offsets that were seen to hold nothing visible, per incarnation of a topic and isolation.
-_harmless: Final = Kept[tuple[str, str], Mapping[int, Spans]](_SPANS_KEPT, _weight)
+_harmless: Final = LruCache[tuple[str, str], Mapping[int, Spans]](_SPANS_KEPT, _weight)

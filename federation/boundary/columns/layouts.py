@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from federation.errors import OptionError
 from federation.options import TableDefinition
-from foundation.lru import Kept
+from foundation.lru import LruCache
 from hotset.decode import Source
 
 Path = tuple[str, ...]
@@ -133,7 +133,7 @@ def layout_of(schema: pa.Schema, definition: TableDefinition) -> KafkaLayout | N
 
 
 _SCHEMAS: Final = 256
-_seen: Final[Kept[pa.Schema, tuple[KafkaLayout, ...]]] = Kept(_SCHEMAS)
+_seen: Final[LruCache[pa.Schema, tuple[KafkaLayout, ...]]] = LruCache(_SCHEMAS)
 
 
 def _recognised(schema: pa.Schema) -> tuple[KafkaLayout, ...]:

@@ -19,7 +19,7 @@ from coldset.table import PinnedTable, is_complete, summary_value, walk_parents
 from federation.boundary.columns.held_offsets import Columns, Held, find_held
 from federation.boundary.committed import CommittedOffsets
 from federation.boundary.offset_set import EMPTY, Spans, span, union
-from federation.boundary.property import PROPERTY, parse_offsets
+from federation.boundary.property import OFFSETS_PROPERTY, parse_offsets
 from federation.errors import BoundaryUnknownError
 
 
@@ -53,7 +53,9 @@ def find_past(pinned: PinnedTable, held: Held, columns: Columns, io_properties: 
     """
     floor = _recorded(pinned)
     spans = {} if floor is None else {p: span(0, end) for p, end in floor.next_offset.items()}
-    looked = () if floor is None else (f"{PROPERTY} in {floor.provenance}, below which nothing is hot",)
+    looked = (
+        () if floor is None else (f"{OFFSETS_PROPERTY} in {floor.provenance}, below which nothing is hot",)
+    )
     taken, unread = _taken_out(pinned, columns, io_properties)
     gone = {
         p: found
@@ -76,7 +78,7 @@ def find_past(pinned: PinnedTable, held: Held, columns: Columns, io_properties: 
 
 def _recorded(pinned: PinnedTable) -> CommittedOffsets | None:
     for snapshot in walk_parents(pinned.table, pinned.snapshot):
-        text = summary_value(snapshot, PROPERTY)
+        text = summary_value(snapshot, OFFSETS_PROPERTY)
         if text is not None:
             found_in = f"the summary of snapshot {snapshot.snapshot_id}"
             return parse_offsets(text, snapshot_id=snapshot.snapshot_id, provenance=found_in)

@@ -23,7 +23,7 @@ from federation.boundary.columns.layouts import KafkaLayout, type_at
 from federation.boundary.offset_set import EMPTY, Spans, span
 from federation.errors import TopicReplacedError
 from foundation.deadline import Deadline
-from foundation.lru import Kept
+from foundation.lru import LruCache
 from hotset.decode import is_time
 from hotset.drain import drain
 from hotset.kafka import Isolation, KafkaClient, LogBounds, OffsetRange
@@ -34,7 +34,7 @@ _WINDOWS: Final = (1, 1_000, 50_000)
 Place = tuple[int, int]
 
 # Of a topic's incarnation the older end is looked at once: partitions of (table, topic, columns).
-_older_seen: Final = Kept[tuple[str, str, int, Columns], str](4096)
+_older_seen: Final = LruCache[tuple[str, str, int, Columns], str](4096)
 
 
 def can_tell(pinned: PinnedTable, layout: KafkaLayout) -> bool:

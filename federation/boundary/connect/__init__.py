@@ -3,6 +3,6 @@
 `resolve_connect` reads the sink's control topic; the other files interpret it.
 """
 
-from federation.boundary.connect.connect_resolver import PREFIX, resolve_connect
+from federation.boundary.connect.connect_resolver import CONNECT_OFFSETS_PREFIX, resolve_connect
 
-__all__ = ["PREFIX", "resolve_connect"]
+__all__ = ["CONNECT_OFFSETS_PREFIX", "resolve_connect"]

@@ -33,7 +33,7 @@ from hotset.drain import drain
 from hotset.errors import TopicNotFoundError
 from hotset.kafka import Isolation, KafkaClient, OffsetRange, read_log_bounds
 
-PREFIX: Final = "kafka.connect.offsets."
+CONNECT_OFFSETS_PREFIX: Final = "kafka.connect.offsets."
 COMMIT_ID: Final = "kafka.connect.commit-id"
 
 
@@ -90,7 +90,7 @@ def resolve_connect(
             f"control topic {history.control} below {json.dumps(history.reached)} (group {history.group})"
         )
     if not told:
-        raise _unknown(pinned, f"no ancestor has a property {PREFIX}*")
+        raise _unknown(pinned, f"no ancestor has a property {CONNECT_OFFSETS_PREFIX}*")
     require_every_partition(pinned, ancestry, definition, client, deadline, next_offset)
     return CommittedOffsets(
         snapshot_id=pinned.snapshot_id,
@@ -115,7 +115,7 @@ def read_commits(pinned: PinnedTable, ancestry: Ancestry) -> dict[str, list[Sink
     for snapshot in ancestry:
         properties = snapshot.summary.additional_properties if snapshot.summary else {}
         for name, text in properties.items():
-            if not name.startswith(PREFIX):
+            if not name.startswith(CONNECT_OFFSETS_PREFIX):
                 continue
             try:
                 commit = SinkCommit(
@@ -129,7 +129,7 @@ def read_commits(pinned: PinnedTable, ancestry: Ancestry) -> dict[str, list[Sink
                     pinned,
                     f"the sink's properties of snapshot {snapshot.snapshot_id} are malformed: {exc!r}",
                 ) from exc
-            found.setdefault(name.removeprefix(PREFIX), []).insert(0, commit)
+            found.setdefault(name.removeprefix(CONNECT_OFFSETS_PREFIX), []).insert(0, commit)
     return found
 
 

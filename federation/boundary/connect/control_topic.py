@@ -14,7 +14,7 @@ from typing import Final
 
 from federation.boundary.connect.control_events import ControlEvent, decode_event
 from foundation.deadline import Deadline
-from foundation.lru import Kept
+from foundation.lru import LruCache
 from hotset.drain import drain
 from hotset.kafka import Isolation, KafkaClient, OffsetRange, read_log_bounds
 
@@ -30,7 +30,7 @@ class ControlTopic:
 
 
 # By identity, which a topic of the same name that was made anew does not share.
-_known: Final = Kept[str, ControlTopic](16)
+_known: Final = LruCache[str, ControlTopic](16)
 
 
 def read_control(client: KafkaClient, topic: str, deadline: Deadline) -> ControlTopic:

@@ -29,16 +29,16 @@ from federation.boundary.rolled_back import require_none_undone
 from federation.errors import BoundaryUnknownError, NotOneToOneError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline
-from foundation.lru import Kept
+from foundation.lru import LruCache
 from hotset.kafka import KafkaClient, read_log_bounds
 
-JOB_ID: Final = "flink.job-id"
-CHECKPOINT_ID: Final = "flink.max-committed-checkpoint-id"
-OPERATOR_ID: Final = "flink.operator-id"
+FLINK_JOB_ID: Final = "flink.job-id"
+FLINK_CHECKPOINT_ID: Final = "flink.max-committed-checkpoint-id"
+FLINK_OPERATOR_ID: Final = "flink.operator-id"
 
 # A boundary is a matter of the past, so what was found for a snapshot stays true, also after Flink
 # has deleted the checkpoint.
-_found: Final = Kept[tuple[str, int, str], CommittedOffsets](256)
+_found: Final = LruCache[tuple[str, int, str], CommittedOffsets](256)
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class _Resolution:
     def resolve(self) -> CommittedOffsets:
         jobs = list(_jobs(self._pinned))
         if not jobs:
-            raise self._unknown(f"no ancestor has {JOB_ID} and {CHECKPOINT_ID}")
+            raise self._unknown(f"no ancestor has {FLINK_JOB_ID} and {FLINK_CHECKPOINT_ID}")
         farthest = -1
         newer: _Job | None = None
         has_concurrent = False
@@ -198,7 +198,7 @@ class _Resolution:
             except (CheckpointGoneError, MalformedStateError):
                 continue
             if has_committed_since(
-                self._pinned, self._definition, job.job_id, checkpoint_id, (JOB_ID, CHECKPOINT_ID)
+                self._pinned, self._definition, job.job_id, checkpoint_id, (FLINK_JOB_ID, FLINK_CHECKPOINT_ID)
             ):
                 return None
             number = checkpoint.metadata.checkpoint_id
@@ -251,19 +251,19 @@ class _Resolution:
 
 
 def _place(snapshot: Snapshot) -> tuple[object, int] | None:
-    job_id, number = summary_value(snapshot, JOB_ID), summary_value(snapshot, CHECKPOINT_ID)
+    job_id, number = summary_value(snapshot, FLINK_JOB_ID), summary_value(snapshot, FLINK_CHECKPOINT_ID)
     if job_id is None or number is None or not number.isdecimal():
         return None
-    return (job_id, summary_value(snapshot, OPERATOR_ID)), int(number)
+    return (job_id, summary_value(snapshot, FLINK_OPERATOR_ID)), int(number)
 
 
 def _jobs(pinned: PinnedTable) -> Iterator[_Job]:
     jobs: dict[str, _Job] = {}
     for place, snapshot in enumerate(walk_parents(pinned.table, pinned.snapshot)):
-        job_id, number = summary_value(snapshot, JOB_ID), summary_value(snapshot, CHECKPOINT_ID)
+        job_id, number = summary_value(snapshot, FLINK_JOB_ID), summary_value(snapshot, FLINK_CHECKPOINT_ID)
         if job_id is None or number is None or not number.isdecimal():
             continue
         job = jobs.setdefault(job_id, _Job(job_id, place, place, int(number)))
         job.farthest, job.first = place, min(job.first, int(number))
-        job.checkpoints.setdefault(summary_value(snapshot, OPERATOR_ID) or "", int(number))
+        job.checkpoints.setdefault(summary_value(snapshot, FLINK_OPERATOR_ID) or "", int(number))
     yield from jobs.values()

@@ -23,7 +23,7 @@ from coldset.table import (
     summary_value,
 )
 from federation.boundary.committed import CommittedOffsets, Confidence
-from federation.boundary.property.snapshot_property import PIN_TAG, PROPERTY, parse_offsets
+from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN_TAG, parse_offsets
 from federation.errors import BoundaryUnknownError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline
@@ -74,7 +74,7 @@ class _Lineage:
         walked = 0
         for ancestor in ancestry:
             walked += 1
-            text = summary_value(ancestor, PROPERTY)
+            text = summary_value(ancestor, OFFSETS_PROPERTY)
             if text is not None:
                 return self._tell(ancestor, text, walked, ancestry.old_files)
             if summary_value(ancestor, SOURCE_ID) is not None:
@@ -83,9 +83,9 @@ class _Lineage:
                     raise self._unknown(
                         f"snapshot {ancestor.snapshot_id} is a cherry-picked copy of snapshot "
                         f"{summary_value(ancestor, SOURCE_ID)}, which has been expired; Iceberg does not "
-                        f"copy {PROPERTY}, so what it added is not known"
+                        f"copy {OFFSETS_PROPERTY}, so what it added is not known"
                     )
-                text = summary_value(source, PROPERTY)
+                text = summary_value(source, OFFSETS_PROPERTY)
                 if text is not None:
                     return self._pick(ancestor, source, text)
         if ancestry.is_cut:
@@ -98,7 +98,7 @@ class _Lineage:
         where = f"the summary of snapshot {ancestor.snapshot_id}"
         if old_files:
             where += ", which is expired and of which an older metadata file tells"
-        self.looked.append(f"{PROPERTY} in {where}, {walked - 1} back by parents")
+        self.looked.append(f"{OFFSETS_PROPERTY} in {where}, {walked - 1} back by parents")
         return parse_offsets(text, snapshot_id=ancestor.snapshot_id, provenance=where)
 
     def _pick(self, picked: Snapshot, source: Snapshot, text: str) -> CommittedOffsets:
@@ -107,10 +107,10 @@ class _Lineage:
         if self._picks > _PICKS:
             raise self._unknown(
                 f"more than {_PICKS} cherry-picked commits lie between it and the last commit "
-                f"of its own branch that has {PROPERTY}"
+                f"of its own branch that has {OFFSETS_PROPERTY}"
             )
         where = f"the summary of snapshot {source.snapshot_id}, cherry-picked as {picked.snapshot_id}"
-        self.looked.append(f"{PROPERTY} in {where}")
+        self.looked.append(f"{OFFSETS_PROPERTY} in {where}")
         ends = parse_offsets(text, snapshot_id=source.snapshot_id, provenance=where)
         begun, held = self._before(source), self._before(picked)
         if any(
@@ -149,18 +149,20 @@ class _Lineage:
     def _by_tag(self, ancestry: Ancestry) -> CommittedOffsets | None:
         table = self._pinned.table
         tagged = table.metadata.snapshot_by_name(PIN_TAG)
-        text = None if tagged is None else summary_value(tagged, PROPERTY)
+        text = None if tagged is None else summary_value(tagged, OFFSETS_PROPERTY)
         if tagged is None or text is None or not ancestry.survivors:
             return None
         where = f"the summary of snapshot {tagged.snapshot_id}, which tag {PIN_TAG} keeps"
         if not adds_nothing_since(table, ancestry.survivors, tagged):
             self.looked.append(f"{where}: the table's files do not prove that the snapshot is built on it")
             return None
-        self.looked.append(f"{PROPERTY} in {where}: the table's files prove that the snapshot is built on it")
+        self.looked.append(
+            f"{OFFSETS_PROPERTY} in {where}: the table's files prove that the snapshot is built on it"
+        )
         return parse_offsets(text, snapshot_id=tagged.snapshot_id, provenance=where)
 
     def _nothing_found(self, walked: int, ancestry: Ancestry) -> str:
-        seen = f"none of the {walked} snapshots it is built on has property {PROPERTY} in its summary"
+        seen = f"none of the {walked} snapshots it is built on has property {OFFSETS_PROPERTY} in its summary"
         if not ancestry.is_cut:
             return f"{seen}; fill the table with a writer that sets it, such as `kafkaiceberg freeze`"
         looked = "".join(f", and {line}" for line in self.looked)

@@ -18,7 +18,7 @@ from federation.boundary.committed import CommittedOffsets, Confidence, parse_ne
 from federation.errors import BoundaryUnknownError
 from hotset.kafka import Isolation, OffsetRange
 
-PROPERTY: Final = "kafkaiceberg.offsets"
+OFFSETS_PROPERTY: Final = "kafkaiceberg.offsets"
 PIN_TAG: Final = "kafkaiceberg-boundary"
 VERSION: Final = 1
 
@@ -91,6 +91,6 @@ def parse_offsets(text: str, *, snapshot_id: int, provenance: str) -> CommittedO
         )
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise BoundaryUnknownError(
-            f"property {PROPERTY} of {provenance} cannot be read ({exc}); correct what writes it",
+            f"property {OFFSETS_PROPERTY} of {provenance} cannot be read ({exc}); correct what writes it",
             snapshot_id=snapshot_id,
         ) from exc

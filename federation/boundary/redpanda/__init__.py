@@ -3,6 +3,6 @@
 Redpanda answers over HTTP.
 """
 
-from federation.boundary.redpanda.redpanda_resolver import MARK, resolve_redpanda
+from federation.boundary.redpanda.redpanda_resolver import REDPANDA_MARK, resolve_redpanda
 
-__all__ = ["MARK", "resolve_redpanda"]
+__all__ = ["REDPANDA_MARK", "resolve_redpanda"]

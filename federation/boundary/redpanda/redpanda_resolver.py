@@ -26,14 +26,14 @@ from federation.boundary.rolled_back import require_none_undone
 from federation.errors import BoundaryUnknownError, WriterUnavailableError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline
-from foundation.lru import Kept
+from foundation.lru import LruCache
 from hotset.kafka import Isolation, KafkaClient
 
-MARK: Final = "redpanda.commit-metadata"
+REDPANDA_MARK: Final = "redpanda.commit-metadata"
 _PAUSES_S: Final = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 
 # What a snapshot holds does not change, and nobody tells it again once there is a newer one.
-_told: Final = Kept[tuple[str, str, int], TranslationState](256)
+_told: Final = LruCache[tuple[str, str, int], TranslationState](256)
 
 
 def resolve_redpanda(
@@ -128,13 +128,17 @@ def is_of(pinned: PinnedTable, told: int | None) -> bool:
     for snapshot in walk_parents(pinned.table, pinned.snapshot):
         if snapshot.snapshot_id == told:
             return True
-        if adds_rows(snapshot) or summary_value(snapshot, MARK) is not None:
+        if adds_rows(snapshot) or summary_value(snapshot, REDPANDA_MARK) is not None:
             return False
     return False
 
 
 def _place(snapshot: Snapshot) -> tuple[object, int] | None:
-    return None if summary_value(snapshot, MARK) is None else (MARK, snapshot.sequence_number or 0)
+    return (
+        None
+        if summary_value(snapshot, REDPANDA_MARK) is None
+        else (REDPANDA_MARK, snapshot.sequence_number or 0)
+    )
 
 
 def _is_behind(pinned: PinnedTable, told: int | None) -> bool:
@@ -142,5 +146,5 @@ def _is_behind(pinned: PinnedTable, told: int | None) -> bool:
     for snapshot in walk_parents(pinned.table, pinned.snapshot):
         if snapshot.snapshot_id == told:
             return is_marked
-        is_marked = is_marked or summary_value(snapshot, MARK) is not None
+        is_marked = is_marked or summary_value(snapshot, REDPANDA_MARK) is not None
     return told is None and is_marked

@@ -3,6 +3,6 @@
 The query's checkpoint says how far each epoch had read.
 """
 
-from federation.boundary.spark.spark_resolver import EPOCH_ID, QUERY_ID, resolve_spark
+from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID, resolve_spark
 
-__all__ = ["EPOCH_ID", "QUERY_ID", "resolve_spark"]
+__all__ = ["SPARK_EPOCH_ID", "SPARK_QUERY_ID", "resolve_spark"]

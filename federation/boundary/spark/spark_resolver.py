@@ -26,8 +26,8 @@ from federation.options import TableDefinition
 from foundation.deadline import Deadline
 from hotset.kafka import KafkaClient
 
-QUERY_ID: Final = "spark.sql.streaming.queryId"
-EPOCH_ID: Final = "spark.sql.streaming.epochId"
+SPARK_QUERY_ID: Final = "spark.sql.streaming.queryId"
+SPARK_EPOCH_ID: Final = "spark.sql.streaming.epochId"
 _INITIAL: Final = "sources/0/0"
 
 
@@ -59,7 +59,7 @@ def resolve_spark(
     if not epochs:
         raise BoundaryUnknownError(
             f"no snapshot that snapshot {pinned.snapshot_id} of table {pinned.identifier!r} is built on has "
-            f"{QUERY_ID} in its summary; Spark's foreachBatch leaves no such mark",
+            f"{SPARK_QUERY_ID} in its summary; Spark's foreachBatch leaves no such mark",
             table=pinned.identifier,
             snapshot_id=pinned.snapshot_id,
         )
@@ -86,7 +86,7 @@ def resolve_spark(
         began = {**_first_offsets(location, topic), **began}
         looked.append(f"offsets/{epoch_id} of checkpoint {location} (Spark query {query_id})")
     require_every_partition(pinned, ancestry, definition, client, deadline, next_offset)
-    lost = require_beginning(pinned, definition, client, deadline, began, QUERY_ID)
+    lost = require_beginning(pinned, definition, client, deadline, began, SPARK_QUERY_ID)
     provenance = ", ".join(f"epoch {epoch} of Spark query {query}" for query, (epoch, *_) in epochs.items())
     return CommittedOffsets(
         pinned.snapshot_id,
@@ -109,13 +109,13 @@ def _epochs(pinned: PinnedTable, ancestry: Ancestry) -> dict[str, list[int]]:
         # A cherry-picked copy has no properties of its source.
         is_copy = summary_value(snapshot, SOURCE_ID) is not None
         marked = (find_source(pinned.table, snapshot) or snapshot) if is_copy else snapshot
-        query_id, epoch_id = summary_value(marked, QUERY_ID), summary_value(marked, EPOCH_ID)
+        query_id, epoch_id = summary_value(marked, SPARK_QUERY_ID), summary_value(marked, SPARK_EPOCH_ID)
         if query_id is None or epoch_id is None:
             continue
         if not epoch_id.isdecimal():
             raise BoundaryUnknownError(
-                f"snapshot {marked.snapshot_id} of table {pinned.identifier!r} has {EPOCH_ID} {epoch_id!r}, "
-                "which is no epoch; correct what writes it",
+                f"snapshot {marked.snapshot_id} of table {pinned.identifier!r} has {SPARK_EPOCH_ID} "
+                f"{epoch_id!r}, which is no epoch; correct what writes it",
                 table=pinned.identifier,
             )
         epochs.setdefault(query_id, []).append(int(epoch_id))

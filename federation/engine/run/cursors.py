@@ -22,8 +22,8 @@ from federation.engine.run.clock import StatementClock
 from federation.engine.run.instance import open_cursor
 from federation.engine.run.streams import TableStreams
 from federation.engine.run.views import show_hot_only
-from foundation.idle_pool import Idle
-from foundation.lru import Kept
+from foundation.idle_pool import IdlePool
+from foundation.lru import LruCache
 
 _MOST: Final = 16
 # As long as rows are good that are kept beside the store.
@@ -43,7 +43,7 @@ class Shown:
 
     cursor: duckdb.DuckDBPyConnection
     rows: dict[str, pa.Table] = field(default_factory=dict)
-    bound: Kept[str, duckdb.DuckDBPyRelation] = field(default_factory=lambda: Kept(_BOUND))
+    bound: LruCache[str, duckdb.DuckDBPyRelation] = field(default_factory=lambda: LruCache(_BOUND))
 
     def show(self, name: str, streams: TableStreams, hot: pa.Table) -> None:
         """Let a table be nothing but these rows, unless it is already.
@@ -57,9 +57,9 @@ class Shown:
             self.rows[name] = hot
 
 
-def shelf(good_s: float = _GOOD_S) -> Idle[Key, Shown]:
+def shelf(good_s: float = _GOOD_S) -> IdlePool[Key, Shown]:
     """Return a place for cursors that no statement has."""
-    return Idle(_MOST, good_s, lambda shown: shown.cursor.close())
+    return IdlePool(_MOST, good_s, lambda shown: shown.cursor.close())
 
 
 SHELF: Final = shelf()

@@ -26,7 +26,7 @@ from federation.engine.statement import Statement
 from federation.errors import EngineError, ResultTooLargeError, SqlError
 from federation.options import Part
 from foundation.errors import KafkaIcebergError
-from foundation.lru import Kept
+from foundation.lru import LruCache
 from hotset.decode import LETTERS
 
 # What is wrong with a statement before any row is read.
@@ -61,7 +61,7 @@ class _Looked(NamedTuple):
 _STATEMENTS_KEPT: Final = 256
 
 # By the statement's text and the columns of its tables, on which alone the plan of a steady one depends.
-_looked: Final[Kept[tuple[str, tuple[tuple[str, pa.Schema], ...]], _Looked]] = Kept(_STATEMENTS_KEPT)
+_looked: Final[LruCache[tuple[str, tuple[tuple[str, pa.Schema], ...]], _Looked]] = LruCache(_STATEMENTS_KEPT)
 
 
 class Execution:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from coldset.files import quoted
 from coldset.plan import ParquetScan, ScanGroup, ScanKey
 from federation.errors import EngineError
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _AT_START: Final = {
     "autoinstall_known_extensions": "false",
@@ -43,7 +43,7 @@ _THEN: Final = (
 _INSTANCES_KEPT: Final = 8
 
 _lock: Final = threading.Lock()
-_made: Final[Kept[tuple[ScanKey, ...], duckdb.DuckDBPyConnection]] = Kept(_INSTANCES_KEPT)
+_made: Final[LruCache[tuple[ScanKey, ...], duckdb.DuckDBPyConnection]] = LruCache(_INSTANCES_KEPT)
 
 
 def open_cursor(scans: Sequence[ParquetScan] = ()) -> duckdb.DuckDBPyConnection:

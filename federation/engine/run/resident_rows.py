@@ -17,7 +17,7 @@ from typing import Final
 import pyarrow as pa
 
 from federation.read import Guard, HotMeter, HotSplit, read_split
-from foundation.lru import Kept
+from foundation.lru import LruCache
 from hotset.kafka import OffsetRange
 from hotset.store import alike, join
 
@@ -67,7 +67,7 @@ class HotRows:
         return tuple(each for each in rest if not each.is_empty)
 
 
-_kept: Final[Kept[_Key, HotRows]] = Kept(_TABLES)
+_kept: Final[LruCache[_Key, HotRows]] = LruCache(_TABLES)
 
 
 def recall(split: HotSplit) -> HotRows | None:

@@ -16,13 +16,13 @@ from coldset.files import quoted
 from federation.engine.run.instance import deletes_of
 from federation.engine.run.streams import TableStreams
 from federation.options import Part
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 _SAID: Final = "a column was looked at that was not read"
 _NOT_READ: Final = f"error('{_SAID}')"
 _SCHEMAS: Final = 256
 
-_types: Final[Kept[pa.Schema, tuple[str, ...]]] = Kept(_SCHEMAS)
+_types: Final[LruCache[pa.Schema, tuple[str, ...]]] = LruCache(_SCHEMAS)
 
 
 def show(

@@ -22,7 +22,7 @@ from federation.engine.statement.hints import counted_as, is_steady, names_told
 from federation.engine.statement.isolation import leaves_no_trace
 from federation.engine.statement.table_references import rewrite_tables
 from federation.errors import SqlError, StatementRefusedError
-from foundation.lru import Kept
+from foundation.lru import LruCache
 
 MAX_SQL_BYTES: Final = 64 * 1024
 MAX_NESTING: Final = 200
@@ -55,7 +55,7 @@ class Statement:
     leaves_no_trace: bool = False
 
 
-_parsed: Final[Kept[tuple[str, frozenset[str]], Statement]] = Kept(
+_parsed: Final[LruCache[tuple[str, frozenset[str]], Statement]] = LruCache(
     _PARSED_BYTES, lambda found: _NODE_BYTES + 4 * len(found.sql)
 )
 

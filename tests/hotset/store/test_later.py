@@ -33,7 +33,7 @@ ASKER = """
 import json, sys, threading
 from federation.definition import merge_options
 from federation.engine import run_query
-from hotset.store.beside import WRITES
+from hotset.store.background_tasks import WRITES
 table, options, is_held_up = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] == "True"
 if is_held_up:
     WRITES.take(threading.Event().wait)

@@ -18,7 +18,7 @@ import federation.table as table
 import hotset.kafka.client as client
 import hotset.kafka.log_bounds as bounds
 from federation.boundary.committed import CommittedOffsets, Confidence
-from federation.boundary.property.snapshot_property import PIN_TAG, PROPERTY, parse_offsets
+from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN_TAG, parse_offsets
 from federation.cut.cut import Cut
 from federation.errors import BoundaryUnknownError
 from foundation.deadline import Deadline
@@ -157,7 +157,7 @@ def tag_before_walk(patch: Patch, edges: Edges) -> None:
 
     def by_tag(pinned: Any, *rest: Any) -> CommittedOffsets:
         tagged = pinned.table.metadata.snapshot_by_name(PIN_TAG)
-        text = tagged and tagged.summary.additional_properties.get(PROPERTY)
+        text = tagged and tagged.summary.additional_properties.get(OFFSETS_PROPERTY)
         if not text:
             return real(pinned, *rest)
         return parse_offsets(text, snapshot_id=tagged.snapshot_id, provenance="the tag")

@@ -21,7 +21,7 @@ from pyiceberg.table.snapshots import Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.types import LongType, NestedField
 
-from federation.boundary.property.snapshot_property import PIN_TAG, PROPERTY
+from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN_TAG
 from tests.oracle.model.state import Snap
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _snapshot(snap: Snap, others: dict[int, Snap]) -> Snapshot:
         "added": sum(len(file.rows) for file in snap.files if file not in kept),
         "deleted": sum(len(file.rows) for file in kept if file not in snap.files),
     }
-    mark = {} if snap.mark is None else {PROPERTY: snap.mark}
+    mark = {} if snap.mark is None else {OFFSETS_PROPERTY: snap.mark}
     return Snapshot(
         snapshot_id=snap.number,
         parent_snapshot_id=snap.parent,
