@@ -5,7 +5,7 @@ being equal to null, and floating-point numbers if they are written alike. A fie
 in a struct that is null is not equal to one that is null itself: so Iceberg's own
 readers have it. Columns
 are known by id, so one that the table has renamed or dropped since still counts.
-Which delete files apply to a data file is decided in `matching`.
+Which delete files apply to a data file is decided in `delete_index`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Files of position deletes name data files and rows in them; a deletion vector,
 of format version 3, is a bitmap in a Puffin file. Either becomes a bitmap here.
-What applies to a data file is decided in `matching`. Format: Iceberg 1.12,
+What applies to a data file is decided in `delete_index`. Format: Iceberg 1.12,
 Puffin blob `deletion-vector-v1`.
 """
 

@@ -2,7 +2,7 @@
 
 Few tables have such files, and rows become Python's values on the way, so this is exact and slow. Values are
 taken as they lie in the file, without the library's own idea of times and decimals, which have other bounds.
-What the columns become is `project`. Format: Avro 1.12, and the appendix of the Iceberg specification.
+What the columns become is `projection`. Format: Avro 1.12, and the appendix of the Iceberg specification.
 """
 
 from __future__ import annotations

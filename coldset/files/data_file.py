@@ -2,7 +2,7 @@
 
 A manifest's entry holds bounds and counts for every column, which a reader
 does not need; what a reader does need of a data file, and of the deletes that
-apply to it, is here. Which deletes apply is decided in `matching`. This file
+apply to it, is here. Which deletes apply is decided in `delete_index`. This file
 does no input or output.
 """
 

@@ -2,7 +2,7 @@
 
 A file's names mean nothing: columns are renamed, dropped, and their names given
 to others. Ids are in the file itself, or, for imported files, in the table's
-name mapping. What becomes of a column's values is `project`. This file opens
+name mapping. What becomes of a column's values is `projection`. This file opens
 nothing.
 """
 

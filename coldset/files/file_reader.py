@@ -1,7 +1,7 @@
 """Open one data or delete file, and hand out its columns batch by batch, in the order of its rows.
 
 The order matters: a position delete counts rows. Which columns the table wants,
-and what they become, is `project`. Avro, which Arrow does not
+and what they become, is `projection`. Avro, which Arrow does not
 read, is `avro_rows`.
 """
 

@@ -3,7 +3,7 @@
 Planning is a pure function of the snapshot and of what is asked for, so plans
 are kept by table UUID, snapshot id and predicate, and shared between statements.
 A task carries all that is needed to read it elsewhere, without secrets and
-without the catalog. Reading is `read`.
+without the catalog. Reading is `read_files`.
 """
 
 from __future__ import annotations

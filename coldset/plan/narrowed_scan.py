@@ -2,7 +2,7 @@
 
 Everything that was prepared for the whole scan serves the narrowed one too: the
 engine's permission to open files, and the tables of deleted rows, in which files
-keep their numbers. Which files are left is decided in `scan`.
+keep their numbers. Which files are left is decided in `file_plan`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 DuckDB's `read_parquet` finds columns by field id and widens types as the
 specification does, so it can read most files as they are. What it cannot be
-shown to read exactly stays with `read`: files without ids or of other formats,
+shown to read exactly stays with `read_files`: files without ids or of other formats,
 fields of structs that have changed, types that Parquet says in another way. Each
 file's footer is asked, once. The text is made here and run elsewhere.
 """
@@ -80,7 +80,7 @@ class ScanGroup:
 
 @dataclass(frozen=True, slots=True)
 class ParquetScan:
-    """How a snapshot is scanned: some files by the engine, the rest by `read`.
+    """How a snapshot is scanned: some files by the engine, the rest by `read_files`.
 
     Attributes:
         key: Names the table, the snapshot and the schema; equal keys are equal scans.

@@ -3,7 +3,7 @@
 Manifests hold bounds and counts that can answer without any file being opened.
 All of it is about files as they were written: rows that delete files hide are
 still in them, because the question is what a writer has ever put into the
-table. The file does not know what the columns mean; reading them is `contents`.
+table. The file does not know what the columns mean; reading them is `file_contents`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Where a manifest says too little, the file itself is asked: first its Parquet
 footer, then the columns, of all rows or of those with some values only. As in
-`bounds`, rows that delete files hide count. The file does not know what the
+`file_bounds`, rows that delete files hide count. The file does not know what the
 columns mean.
 """
 

@@ -1,6 +1,6 @@
 """Write rows as data files of a table, without committing them.
 
-Files written here belong to nobody until `commit` adds them to a snapshot, so
+Files written here belong to nobody until `fenced_commit` adds them to a snapshot, so
 any number of tasks may write at once, and a lost one leaves only orphans. The
 file must not touch the catalog.
 """

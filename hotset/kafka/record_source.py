@@ -1,6 +1,6 @@
 """What a drain takes records from, and the form in which it hands them out.
 
-Two sources have one face: `consumed` makes a Python object of each record, `native` does not. A source
+Two sources have one face: `python_source` makes a Python object of each record, `native_source` does not. A source
 gathers records of ranges and reports everything else; it must not know when a range is done or what an
 error means.
 """

@@ -122,7 +122,7 @@ def fetch_parts(
         note_ms: Told of milliseconds that were spent, on decoding also.
 
     Raises:
-        HotsetError: The ranges could not be read to their end; see `drain`.
+        HotsetError: The ranges could not be read to their end; see `drain_ranges`.
     """
     pending = {r.partition: _Pending(r.start) for r in ranges}
     schema: pa.Schema | None = None

@@ -39,7 +39,7 @@ class WantedColumns:
     """What a statement wants decoded, under the names that it has in chunks.
 
     Invariant: without any field there is one name, for the question whether values are records.
-    If columns `may_be_encoded`, those of strings may have a dictionary (see `encoded`).
+    If columns `may_be_encoded`, those of strings may have a dictionary (see `dictionaries`).
     """
 
     schema: pa.Schema

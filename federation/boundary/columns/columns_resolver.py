@@ -5,7 +5,7 @@ the largest offset that the snapshot or an ancestor has held. That alone proves
 nothing, since a writer may commit later records before earlier ones. So the
 offsets must be without holes, or what Kafka still holds in the holes must make
 no row. Holes that Kafka no longer holds cannot be proven either way, and the
-confidence says so. This file only puts together what `held`, `history` and
+confidence says so. This file only puts together what `held_offsets`, `removed_offsets` and
 `holes` find.
 """
 

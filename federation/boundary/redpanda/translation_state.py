@@ -4,7 +4,7 @@ The HTTP proxy answers with a snapshot id and the last offset per partition, in
 the JSON form of a protobuf message: names in either spelling, whole numbers
 perhaps as text. The server is not trusted: the answer is bounded in time and
 size, redirects are not followed, and what is not understood is an error. This
-file does not know of tables and snapshots; `redpanda` decides what it means.
+file does not know of tables and snapshots; `redpanda_resolver` decides what it means.
 """
 
 from __future__ import annotations

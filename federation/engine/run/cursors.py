@@ -2,7 +2,7 @@
 
 To register rows, and to bind a view with an expression for each column that was not read, costs a good part
 of what most statements over resident rows do. A cursor is lent to one statement at a time. It is kept only
-if nothing went wrong on it, and only for statements that find nothing of each other there (see `traces`).
+if nothing went wrong on it, and only for statements that find nothing of each other there (see `isolation`).
 What it shows stays mapped, so few are kept, for seconds. The file must not know what a statement asks.
 """
 

@@ -1,6 +1,6 @@
 """Avro records to Arrow, by the schema that each record was written with.
 
-`schema` parses, `plan` writes a program for the columns wanted, and one of two
+`avro_schema` parses, `avro_plan` writes a program for the columns wanted, and one of two
 interpreters runs it: C where the extension was built, else Python, with the same
 result. Nothing here must know of frames, registries or topics.
 """

@@ -2,7 +2,7 @@
 
 Two interpreters run the same program, one in C and one in Python, so everything
 that decides what a record means is in here as a number. It must not know schemas;
-`plan` writes programs.
+`avro_plan` writes programs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The reference JSON decoder: one record at a time, and it can name the bad one.
 
-It defines what a JSON record means; the fast ways of `json` must agree, and leave
+It defines what a JSON record means; the fast ways of `json_decoder` must agree, and leave
 to it what they do not take.
 
     column              JSON value

@@ -1,8 +1,8 @@
 """Protobuf records to Arrow, by the schema that each record was written with.
 
-`descriptors` turns the text of a registered schema into descriptors, `plan` says
+`descriptors` turns the text of a registered schema into descriptors, `protobuf_plan` says
 which field becomes which column, `messages` finds the message type of each
-record, and `reference` decodes. Nothing here must know of frames, registries or
+record, and `protobuf_python` decodes. Nothing here must know of frames, registries or
 topics, and nothing but this file may be imported where Protobuf is not installed.
 """
 

@@ -1,7 +1,7 @@
 """Protobuf records to Arrow by a program in C, and by the reference where that says no.
 
 The program takes only what is plainly right; a record that it refuses is read
-again by `reference`, which takes it or names what is wrong. So rows and faults
+again by `protobuf_python`, which takes it or names what is wrong. So rows and faults
 are those of the reference, whether this path was there or not.
 """
 
