@@ -1,8 +1,8 @@
 """What a drain takes records from, and the form in which it hands them out.
 
-Two sources have one face: `python_source` makes a Python object of each record, `native_source` does not. A source
-gathers records of ranges and reports everything else; it must not know when a range is done or what an
-error means.
+Two sources have one face: `python_source` makes a Python object of each record, `native_source` does not.
+A source gathers records of ranges and reports everything else; it must not know when a range is done or what
+an error means.
 """
 
 from __future__ import annotations
