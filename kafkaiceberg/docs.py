@@ -16,7 +16,7 @@ import hotset.errors  # noqa: F401
 import pipeline.errors  # noqa: F401
 import sql_gateway.errors  # noqa: F401
 from federation.doctor import KINDS
-from federation.options import OPTIONS, PASSTHROUGH, Option
+from federation.options import OPTIONS, Option
 from foundation.errors import KafkaIcebergError
 from hotset.kafka import ALLOWED_KAFKA_PROPERTIES
 from kafkaiceberg.doctor import EXIT
@@ -62,8 +62,11 @@ def _options_page() -> str:
         "",
         "## Options of a table",
         "",
-        *_table(OPTIONS, with_property=True),
-        *(f"| `{prefix}<property>` | string | | {text} | no |" for prefix, text in PASSTHROUGH.items()),
+        *_table(OPTIONS.declared, with_property=True),
+        *(
+            f"| `{prefix}<property>` | string | | {text} | no |"
+            for prefix, text in OPTIONS.passthrough.items()
+        ),
         "",
         "Kafka properties that may be set, by librdkafka's names and meanings:",
         ", ".join(f"`{name}`" for name in sorted(ALLOWED_KAFKA_PROPERTIES)) + ".",
@@ -72,7 +75,7 @@ def _options_page() -> str:
         "",
         "In section `[gateway]` of `kafkaiceberg.toml`.",
         "",
-        *_table(SETTINGS, with_property=False),
+        *_table(SETTINGS.declared, with_property=False),
     ]
     return "\n".join(lines) + "\n"
 

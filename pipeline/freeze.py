@@ -89,7 +89,7 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
 
     Args:
         spark: The session whose executors read and write.
-        options: From `federation.definition.merge_options`.
+        options: From `federation.options.merge_options`.
 
     Raises:
         FencedError: Another commit moved the boundary; nothing of this one is in the table.
