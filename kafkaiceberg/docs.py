@@ -29,9 +29,9 @@ def pages() -> dict[str, str]:
 
 
 def error_classes() -> list[Any]:
-    """Return every error class that users can meet, roots left out, by code."""
-    found: list[Any] = [cls for root in KafkaIcebergError.__subclasses__() for cls in _below(root)]
-    return sorted(found, key=_code)
+    """Return every error class that users can meet, roots of trees left out, by code."""
+    roots = {cls for cls in KafkaIcebergError.__subclasses__() if cls.__subclasses__()}
+    return sorted((cls for cls in _below(KafkaIcebergError) if cls not in roots), key=_code)
 
 
 def _code(cls: Any) -> str:
@@ -39,7 +39,7 @@ def _code(cls: Any) -> str:
 
 
 def _below(root: type) -> Iterator[Any]:
-    below: list[type] = root.__subclasses__()
+    below: list[Any] = root.__subclasses__()
     for cls in below:
         yield cls
         yield from _below(cls)
