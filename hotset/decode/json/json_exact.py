@@ -1,7 +1,7 @@
 """The reference JSON decoder: one record at a time, and it can name the bad one.
 
-It defines what a JSON record means; the fast ways of `json` must agree, and leave
-to it what they do not take.
+It defines what a JSON record means; the reader in C must agree, and leaves to it what
+that does not take. Where there is no C, it decodes everything.
 
     column              JSON value
     boolean             true, false
@@ -17,8 +17,6 @@ to it what they do not take.
     binary, fixed       a base64 string
     uuid                a string of the form "8-4-4-4-12", of hexadecimal digits
     struct              an object        list   an array      map   an object
-
-This file must not be imported for speed.
 """
 
 from __future__ import annotations
