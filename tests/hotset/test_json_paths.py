@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import hotset.decode.json.json_decoder
+from hotset.decode.decoded import Decoded
 from hotset.decode.json.json_exact import decode_exactly
 from tests.hotset.json_ways import WAYS, Decode, natively, needs_native
 
@@ -64,9 +65,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[bytes | None]]:
     """Each time the exact decoder was asked, and for what."""
     seen: list[list[bytes | None]] = []
 
-    def counted(values: pa.BinaryArray, *more: Any) -> Any:
+    def counted(values: pa.BinaryArray, schema: pa.Schema) -> Decoded:
         seen.append(values.to_pylist())
-        return decode_exactly(values, *more)
+        return decode_exactly(values, schema)
 
     monkeypatch.setattr(hotset.decode.json.json_decoder, "decode_exactly", counted)
     return seen

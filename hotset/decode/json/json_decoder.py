@@ -24,7 +24,7 @@ def decode_json(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArr
     """
     reader = reader_of(schema)
     if reader is None:
-        return decode_exactly(payloads, schema, headers)
+        return decode_exactly(payloads, schema)
     rows, refused = reader.take(payloads)
     return _completed(rows, refused, payloads) if refused else Decoded(rows)
 
