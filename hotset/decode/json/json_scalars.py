@@ -105,12 +105,12 @@ def _decimal(wanted: pa.DataType) -> Convert:
             raise misfit(wanted, kind_of(value))
         try:
             number = Decimal(value, context)
-            scaled = number.quantize(step, context=context)
+            scaled = context.quantize(number, step)
         except InvalidOperation:
             raise misfit(wanted, "what is no decimal number") from None
         if scaled != number:
             raise misfit(wanted, "a number that would have to be rounded")
-        if not -limit < scaled < limit:
+        if scaled.copy_abs() >= limit:  # abs() would round
             raise misfit(wanted, "a number outside its range")
         return scaled
 
