@@ -3,6 +3,7 @@
 Secrets stay references here, until `resolve` is called where something connects.
 """
 
+from federation.options.canonical import canonical
 from federation.options.config import Config, load_config
 from federation.options.definition import TableDefinition, define, list_of, merge_options, store_settings
 from federation.options.option import Option, parse_option
@@ -20,6 +21,7 @@ __all__ = [
     "Option",
     "Part",
     "TableDefinition",
+    "canonical",
     "define",
     "list_of",
     "load_config",

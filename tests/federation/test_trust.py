@@ -16,7 +16,7 @@ import pytest
 from coldset.table.catalog import pin
 from federation.cut.cut import Cut
 from federation.cut.take import take_cut
-from federation.engine.run.execution import Limits
+from federation.engine.run.answer import Limits
 from federation.engine.run.query import run_query
 from federation.errors import CutTokenError, IsolationMismatchError, QueryTimeoutError
 from hotset.kafka.offsets import Isolation, OffsetRange

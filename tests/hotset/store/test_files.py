@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hotset.store.chunk_index import Chunk, cover, find_chunks
+from hotset.store.file_names import BASE, RAW, ChunkName, new_chunk
+from hotset.store.mapped_files import File, Maps, write_files
+from hotset.store.offset_locks import close_own
+from hotset.store.stored_columns import WantedColumns
 
 from hotset.decode.formats import RecordFormat
 from hotset.errors import HotStoreError
 from hotset.kafka.offsets import OffsetRange
 from hotset.store.chunk import Held, chunk_of, open_chunk, store_chunk
-from hotset.store.chunk_index import Chunk, cover, find_chunks
-from hotset.store.file_names import BASE, RAW, ChunkName, new_chunk
 from hotset.store.hot_store import StoreSettings, open_store
-from hotset.store.mapped_files import File, Maps, write_files
-from hotset.store.offset_locks import close_own
 from hotset.store.space import MAKING, Space
-from hotset.store.stored_columns import WantedColumns
 from tests.hotset.raw import raw_records
 
 NONE = WantedColumns.of(RecordFormat(), pa.schema([]))

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hotset.store.offset_locks import lock_range, try_lock_file
 
 from federation.engine.run import resident_rows as resident
 from foundation.deadline import Deadline
@@ -24,7 +25,6 @@ from hotset.errors import DecodeError
 from hotset.kafka.offsets import OffsetRange
 from hotset.store.background_tasks import WRITES
 from hotset.store.hot_store import StoreSettings, open_store
-from hotset.store.offset_locks import lock_range, try_lock_file
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
 

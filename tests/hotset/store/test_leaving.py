@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hotset.store.chunk_index import find_chunks
+from hotset.store.file_names import BASE, new_chunk
+from hotset.store.mapped_files import File, write_files
 
 from federation.options.options import value_of
 from federation.warm import leave_stores
 from hotset.store import store_folder as place
-from hotset.store.chunk_index import find_chunks
-from hotset.store.file_names import BASE, new_chunk
 from hotset.store.hot_store import StoreSettings, clear_store, open_store
 from hotset.store.housekeeping import EXPIRED_S, drop_expired
-from hotset.store.mapped_files import File, write_files
 from hotset.store.space import Space
 
 LIMIT = 1 << 24

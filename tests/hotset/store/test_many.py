@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hotset.store.offset_locks import lock_range
 
 from foundation.deadline import Deadline
 from hotset.errors import HotReadTimeoutError
 from hotset.kafka.offsets import OffsetRange
-from hotset.store.offset_locks import lock_range
 from tests.builders import Lake, produce, unique, wait_until
 from tests.conftest import MakeLake
 
