@@ -17,7 +17,7 @@ import pytest
 
 from federation.engine.lookahead.conditions import condition_of, tree_of
 from federation.engine.lookahead.offset_bounds import bounds_of
-from federation.read.hot_bounds import Bounds, narrow, times_ms
+from federation.read.hot_bounds import Bounds, narrow
 from hotset.errors import DecodeError
 from hotset.kafka.offsets import OffsetRange
 from tests.builders import Lake, commit_until, produce
@@ -92,13 +92,6 @@ def test_ranges_are_cut_by_places_only(bounds: dict[str, Bounds], left: list[tup
     found = narrow(HOT, {"p": "partition", "o": "offset"}, bounds)
 
     assert [(r.partition, r.start, r.end) for r in found] == left
-
-
-def test_times_are_rounded_inwards_to_milliseconds() -> None:
-    bounds = {"t": Bounds(1_001, 2_999)}
-
-    assert times_ms({"t": "timestamp"}, bounds, EVENTS) == (2, 2)
-    assert times_ms({"t": "timestamp"}, bounds, pa.schema([("t", pa.int64())])) == (1_001, 2_999)
 
 
 @pytest.fixture

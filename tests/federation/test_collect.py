@@ -12,8 +12,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from federation.engine.run.collect import ResultGrewError, collect_at_once, collect_in_turn, is_row_by_row
 from federation.engine.run.answer import Limits
+from federation.engine.run.collect import ResultGrewError, collect_at_once, collect_in_turn, is_row_by_row
 from federation.engine.run.query import run_query
 from federation.errors import ResultTooLargeError
 from tests.federation.test_cold_scan import Alone

@@ -12,12 +12,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from federation.engine.run.streams import TableStreams
 
 from federation.cut.take import take_cut
 from federation.engine.run import resident_rows as resident
 from federation.engine.run.instance import open_cursor
 from federation.engine.run.query import run_query
-from federation.engine.run.streams import TableStreams
 from federation.engine.run.views import is_not_read, show_hot_only
 from federation.engine.statement.statement import parse_statement
 from federation.errors import SqlError

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hotset.store.stored_columns import WantedColumns
 
 from hotset.decode.envelope import Envelope
 from hotset.decode.formats import RecordFormat
@@ -18,7 +19,6 @@ from hotset.decode.rows import RowDecoder
 from hotset.errors import DecodeError, SchemaMismatchError
 from hotset.registry.registry_client import SchemaRegistry
 from hotset.registry.registry_settings import parse_registry
-from hotset.store.stored_columns import WantedColumns
 from tests.fuzz.avro_bytes import counted, number
 from tests.hotset.avro_records import record_of
 from tests.hotset.raw import raw_records

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from federation.engine.run.streams import TableStreams
 
 import federation.cut.take as take
-from federation.engine.run.streams import TableStreams
 from tests.builders import delete_records, delete_topic, make_topic
 from tests.oracle import bugs, ways
 from tests.oracle.checker import Fault, Observed, Score, Verdict

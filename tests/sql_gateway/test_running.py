@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from federation.engine.run.execution import Execution
 from flask.testing import FlaskClient
 
 import coldset.read.read_files
 from coldset.files.file_reader import open_file
 from federation.engine.run import progress as watched
 from federation.engine.run import query
-from federation.engine.run.execution import Execution
 from federation.options.config import Config
 from sql_gateway.app import create_app
 from sql_gateway.settings import parse_settings
