@@ -63,7 +63,7 @@ class TableRead:
         where: Rows for which this is not true do not matter; None if all do.
         scan: The data files that the engine reads itself; None if there are none.
         rest: The other data files; None for all of the snapshot's.
-        counted: Rows in which nothing is looked at; None if they are read.
+        counted: Rows of both halves in which nothing is looked at; None if they are read.
         split: The hot ranges; None if there are none, or they are not looked at.
         hot: Their rows.
         log: What happened while it was read.
@@ -205,9 +205,7 @@ def plan_read(
     read = _with_hot_rows(planned, parts)
     if planned.counted is None:
         return read
-    return replace(
-        read, counted=planned.counted + read.hot.counts.rows, hot=replace(read.hot, parts=(), tail=())
-    )
+    return replace(read, counted=planned.counted + read.hot.counts.rows)
 
 
 def _with_files(read: TableRead, found: MatchingFiles, *, is_counted: bool) -> TableRead:

@@ -49,7 +49,7 @@ def _scanned(read: TableRead) -> list[str]:
 
 
 def _hot(cursor: duckdb.DuckDBPyConnection, name: str, read: TableRead) -> list[str]:
-    if read.split is None or not (read.hot.parts or read.hot.tail):
+    if read.split is None or read.counted is not None:
         return []
     place = quoted(f"{name} (hot)")
     if not has_spelling(read.split.filled):
