@@ -1,9 +1,9 @@
 """How much the store may hold, over all processes, and what goes first.
 
 Files are written under another name and renamed when they are whole, so whoever ends a process at any instant
-leaves no torn one. Before it writes, a process reserves the bytes under a lock that all share. The counter
-may be too high, since what is removed is not subtracted, and is counted anew when it seems so; it is never
-too low.
+leaves no torn one. Before it writes, a process makes files of the sizes that it needs, under a lock that all
+share, so that who counts anew meanwhile counts them too. The counter may be too high, since what is removed
+is not subtracted, and is counted anew when it seems so; it is never too low.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -52,11 +52,17 @@ class Space:
         Raises:
             OSError: The folder is gone, or full.
         """
-        size_bytes = sum(content.size for content in files.values())
-        if not self._reserve(size_bytes):
+        made = self._reserve([content.size for content in files.values()])
+        if made is None:
             return False
-        for path, content in files.items():
-            self._write(path, content)
+        try:
+            for (place, file), (path, content) in zip(made, files.items(), strict=True):
+                view = memoryview(content)
+                while view:
+                    view = view[os.write(file, view) :]
+                _move(place, path)
+        finally:
+            _give_up(made)
         return True
 
     def used_bytes(self) -> int:
@@ -75,24 +81,6 @@ class Space:
                     if time.time() - entry.stat().st_mtime > _ABANDONED_S:
                         _remove_if_unlocked(Path(entry.path))
 
-    def _write(self, path: Path, content: pa.Buffer) -> None:
-        made, file = self._make()
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            view = memoryview(content)
-            while view:
-                view = view[os.write(file, view) :]
-            try:
-                made.rename(path)
-            except FileNotFoundError:
-                make_folder(path.parent)
-                made.rename(path)
-        except BaseException:
-            made.unlink(missing_ok=True)
-            raise
-        finally:
-            close_own(file)
-
     def _make(self) -> tuple[Path, int]:
         path = self.root / MAKING / secrets.token_hex(8)
         flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
@@ -102,17 +90,27 @@ class Space:
             make_folder(path.parent)
             return path, open_own(path, flags)
 
-    def _reserve(self, size_bytes: int) -> bool:
-        limit = self._limit()
+    def _reserve(self, sizes_bytes: Sequence[int]) -> list[tuple[Path, int]] | None:
+        """Make locked files of these sizes, which count from now on; None if there is no room."""
+        limit, size_bytes = self._limit(), sum(sizes_bytes)
         if size_bytes > limit:
-            return False
+            return None
+        made: list[tuple[Path, int]] = []
         with self._locked() as counter:
             used = _reserved(counter, limit)
             if used + size_bytes > limit:
                 used = self._evict(limit - size_bytes, leased_names(self.root))
             has_room = used + size_bytes <= limit
-            os.pwrite(counter, b"%32d" % (used + size_bytes if has_room else used), 0)
-            return has_room
+            try:
+                for each_bytes in sizes_bytes if has_room else ():
+                    made.append(self._make())
+                    fcntl.flock(made[-1][1], fcntl.LOCK_EX)
+                    os.truncate(made[-1][1], each_bytes)
+                os.pwrite(counter, b"%32d" % (used + size_bytes if has_room else used), 0)
+            except BaseException:
+                _give_up(made)
+                raise
+        return made if has_room else None
 
     def _limit(self) -> int:
         found = os.statvfs(self.root)
@@ -153,14 +151,32 @@ def _reserved(counter: int, limit: int) -> int:
         return limit
 
 
+def _move(made: Path, path: Path) -> None:
+    try:
+        made.rename(path)
+    except FileNotFoundError:
+        make_folder(path.parent)
+        made.rename(path)
+
+
+def _give_up(made: Sequence[tuple[Path, int]]) -> None:
+    """Let go of files, and remove those that were not moved away."""
+    for path, file in made:
+        path.unlink(missing_ok=True)
+        close_own(file)
+
+
 def _files(root: Path) -> list[tuple[Path, os.stat_result]]:
-    found = []
-    for folder, _, names in os.walk(root):
+    found: dict[int, tuple[Path, os.stat_result]] = {}
+    for folder, folders, names in os.walk(root):
+        # A file may be moved from here meanwhile. It is then found twice, and not never.
+        folders.sort(key=lambda name: name != MAKING)
         for name in names:
             with contextlib.suppress(OSError):
                 path = Path(folder, name)
-                found.append((path, path.stat()))
-    return found
+                status = path.stat()
+                found[status.st_ino] = (path, status)
+    return list(found.values())
 
 
 def _remove_if_unlocked(path: Path) -> None:
