@@ -8,10 +8,12 @@ This file must not know what is kept.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
+from weakref import WeakSet
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -29,6 +31,11 @@ class LruCache(Generic[K, V]):
         self._weigh = weigh
         self._weight = 0
         self._found: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self.begin()
+        _all.add(self)
+
+    def begin(self) -> None:
+        """Be free to use: a thread that had the lock when a process was forked gives it back no more."""
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V | None:
@@ -59,3 +66,14 @@ class LruCache(Generic[K, V]):
         with self._lock:
             self._found.clear()
             self._weight = 0
+
+
+_all: Final[WeakSet[LruCache[Any, Any]]] = WeakSet()
+
+
+def _begin_all() -> None:
+    for each in _all:
+        each.begin()
+
+
+os.register_at_fork(after_in_child=_begin_all)
