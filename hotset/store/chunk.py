@@ -8,7 +8,7 @@ were that are no rows is in files beside it. Which chunks there are is `log_fold
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ from foundation.lru import LruCache
 from hotset.decode import LETTERS, BadRecord
 from hotset.kafka import OffsetRange
 from hotset.store.hot_rows import (
+    FILE_MARKS,
     OFFSET,
     OTHERS,
     PARTITION,
@@ -50,13 +51,20 @@ class ChunkInfo:
         ranges: Its ranges, at most one per partition.
         epochs: For each range, the epoch of the leader under which it was read.
         counts: What the records were.
+        size_bytes: How much memory its rows take.
         with_nan: Names of the top columns of floats in which some value is NaN.
     """
 
     ranges: tuple[OffsetRange, ...]
     epochs: tuple[int, ...]
     counts: RowCounts
+    size_bytes: int
     with_nan: frozenset[str]
+
+    @property
+    def places(self) -> tuple[tuple[OffsetRange, int], ...]:
+        """Each range with its leader's epoch."""
+        return tuple(zip(self.ranges, self.epochs, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,22 @@ class Chunk:
             return self.info.counts
         return _counts_within(self, cut_ranges(self.info.ranges, ranges))
 
+    def batches_within(
+        self, ranges: Sequence[OffsetRange], columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Return the rows within ranges, with these columns; the chunk may go once this has returned.
+
+        Raises:
+            OSError: The file is gone.
+        """
+        file, names = pq.ParquetFile(self.path), list(columns)
+        # A name may also be the path of a field in another column, which is read with it then.
+        if self.is_within(ranges):
+            return (batch.select(names) for batch in file.iter_batches(columns=names))
+        batches = file.iter_batches(columns=[*names, PARTITION, OFFSET])
+        tables = (filter_within(pa.Table.from_batches([batch]), ranges) for batch in batches)
+        return (batch for table in tables for batch in table.select(names).to_batches())
+
     def letters_within(self, ranges: Sequence[OffsetRange]) -> pa.Table:
         """Return the dead letters that lie within ranges, if they were kept with the chunk.
 
@@ -107,7 +131,7 @@ class Chunk:
             others = pq.read_table(self.path.with_suffix(OTHER_RECORDS), schema=OTHERS)
         if self.path.with_suffix(DEAD_LETTERS).exists():
             letters = pq.read_table(self.path.with_suffix(DEAD_LETTERS), schema=LETTERS)
-        epochs = {r.partition: epoch for r, epoch in zip(info.ranges, info.epochs, strict=True)}
+        epochs = {r.partition: epoch for r, epoch in info.places}
         rows = pq.ParquetFile(self.path).read()
         return Rows(info.ranges, epochs, rows, others, letters, info.counts.newest_ms)
 
@@ -126,6 +150,7 @@ def encode_chunk(found: Rows, schema: pa.Schema) -> dict[str, pa.Buffer]:
         found.ranges,
         tuple(found.epochs.get(r.partition, -1) for r in found.ranges),
         found.counts,
+        rows.nbytes,
         frozenset(name for name in schema.names if _has_nan(rows.column(name))),
     )
     files = {ROWS: _encode(rows, {_DESCRIPTION: _describe(info)})}
@@ -178,7 +203,9 @@ _trimmed: Final[LruCache[tuple[Path, tuple[OffsetRange, ...]], RowCounts]] = Lru
 def _counts_within(chunk: Chunk, ranges: tuple[OffsetRange, ...]) -> RowCounts:
     found = _trimmed.get((chunk.path, ranges))
     if found is None:
-        places = filter_within(pq.ParquetFile(chunk.path).read([f.name for f in PLACE]), ranges)
+        file = pq.ParquetFile(chunk.path)
+        needed = [f.name for f in (*PLACE, *FILE_MARKS) if f.name in file.schema_arrow.names]
+        places = filter_within(file.read(needed), ranges)
         others = OTHERS.empty_table()
         if chunk.info.counts.tombstones or chunk.info.counts.bad:
             path = chunk.path.with_suffix(OTHER_RECORDS)
@@ -208,8 +235,10 @@ def _describe(info: ChunkInfo) -> bytes:
         "rows": counts.rows,
         "tombstones": counts.tombstones,
         "bad": counts.bad,
+        "bad_rows": counts.bad_rows,
         "first_bad": [[each.partition, each.offset, each.reason] for each in counts.first_bad],
         "newest_ms": counts.newest_ms,
+        "size_bytes": info.size_bytes,
         "with_nan": sorted(info.with_nan),
     }
     return json.dumps(told).encode()
@@ -223,8 +252,10 @@ def _parse(told: Any) -> ChunkInfo:
             told["rows"],
             told["tombstones"],
             told["bad"],
+            told["bad_rows"],
             tuple(BadRecord(*each) for each in told["first_bad"]),
             told["newest_ms"],
         ),
+        told["size_bytes"],
         frozenset(told["with_nan"]),
     )

@@ -6,16 +6,19 @@ rows, each once. A chunk of which only a part is wanted is cut where it is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+import pyarrow as pa
 
 from hotset.kafka import OffsetRange
 from hotset.store.chunk import Chunk
 
-# A chunk of so many rows is large enough for ever; smaller ones are joined when so many of a size follow
-# each other.
+# A chunk of so many rows or bytes is large enough for ever; smaller ones are joined when so many of a size
+# follow each other. They are in memory together then.
 LARGE_ROWS: Final = 1_000_000
+LARGE_BYTES: Final = 64 * 1024 * 1024
 JOINED: Final = 8
 
 
@@ -35,6 +38,14 @@ class ChunkPart:
     def is_whole(self) -> bool:
         """Whether all its records are wanted."""
         return self.ranges == self.chunk.info.ranges
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Return the rows that are wanted, with these columns; the chunk may go once this has returned.
+
+        Raises:
+            OSError: The chunk is gone.
+        """
+        return self.chunk.batches_within(self.ranges, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +122,7 @@ def joinable_chunks(chunks: Sequence[Chunk]) -> list[Chunk]:
     for chunk in sorted(chunks, key=lambda each: each.path):
         if runs[-1] and not _follows(runs[-1], chunk):
             runs.append([])
-        if chunk.info.counts.records < LARGE_ROWS:
+        if chunk.info.counts.records < LARGE_ROWS and chunk.info.size_bytes < LARGE_BYTES:
             runs[-1].append(chunk)
         else:
             runs.append([])
@@ -121,7 +132,7 @@ def joinable_chunks(chunks: Sequence[Chunk]) -> list[Chunk]:
             while behind and _size(run[behind - 1].info.counts.records) <= size:
                 behind -= 1
             if len(run) - behind >= JOINED:
-                return run[behind:]
+                return run[behind : behind + JOINED]
     return []
 
 
@@ -133,5 +144,6 @@ def _size(records: int) -> int:
 
 
 def _follows(run: Sequence[Chunk], chunk: Chunk) -> bool:
-    ends = {r.partition: r.end for each in run for r in each.info.ranges}
-    return all(ends.get(r.partition, r.start) == r.start for r in chunk.info.ranges)
+    # What an older leader wrote may have been cut off since, and a chunk names one leader of a partition.
+    ends = {r.partition: (r.end, epoch) for each in run for r, epoch in each.info.places}
+    return all(ends.get(r.partition, (r.start, epoch)) == (r.start, epoch) for r, epoch in chunk.info.places)

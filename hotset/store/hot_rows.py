@@ -56,6 +56,9 @@ OTHERS: Final = pa.schema(
     ]
 )
 
+# Where there is such a column, bad records are rows.
+_MARK: Final = MARKS[0].name
+
 # How many bad records are named, and how much of the reason.
 NAMED: Final = 5
 _REASON_CHARACTERS: Final = 300
@@ -69,6 +72,7 @@ class RowCounts:
         rows: Rows of the table.
         tombstones: Records without a value that were dropped.
         bad: Records that are no rows of the table.
+        bad_rows: Those of them that are among the rows, which tell of them.
         first_bad: The first of these by partition and offset, at most `NAMED`.
         newest_ms: Newest timestamp of all records, or None if there are none.
     """
@@ -76,6 +80,7 @@ class RowCounts:
     rows: int = 0
     tombstones: int = 0
     bad: int = 0
+    bad_rows: int = 0
     first_bad: tuple[BadRecord, ...] = ()
     newest_ms: int | None = None
 
@@ -86,14 +91,15 @@ class RowCounts:
             self.rows + other.rows,
             self.tombstones + other.tombstones,
             self.bad + other.bad,
+            self.bad_rows + other.bad_rows,
             tuple(sorted((*self.first_bad, *other.first_bad))[:NAMED]),
             max(times, default=None),
         )
 
     @property
     def records(self) -> int:
-        """How many records were read; a bad one that is a row of nulls counts twice."""
-        return self.rows + self.tombstones + self.bad
+        """How many records were read."""
+        return self.rows + self.tombstones + self.bad - self.bad_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,7 @@ class Rows:
             self.rows.num_rows,
             reasons.null_count,
             bad.num_rows,
+            bad.num_rows if _MARK in self.rows.column_names else 0,
             tuple(BadRecord(partition, offset, _shortened(reason)) for partition, offset, reason in named),
             self.newest_ms,
         )

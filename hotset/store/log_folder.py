@@ -27,7 +27,7 @@ from hotset.store.space import Space
 from hotset.store.store_folder import boot_id, build_id
 
 # Part of every log's name; to be raised when the form of the files changes.
-_VERSION: Final = "3"
+_VERSION: Final = "4"
 LOGS: Final = "logs"
 _INFOS: Final = 100_000
 # So fresh a time of use says enough.
