@@ -4,7 +4,7 @@ Nothing is planned here.
 """
 
 from federation.read.hot_bounds import Bounds, narrow
-from federation.read.hot_reader import Guard, chunk_batches, letters_of, read_hot_rows
+from federation.read.hot_reader import Guard, letters_of, read_hot_rows
 from federation.read.read_counts import ColdMeter, HotMeter, Progress, TableProgress
 from federation.read.split_reader import read_split, widen
 from federation.read.splits import ColdSplit, HotSplit, Split, select_columns
@@ -19,7 +19,6 @@ __all__ = [
     "Progress",
     "Split",
     "TableProgress",
-    "chunk_batches",
     "letters_of",
     "narrow",
     "read_hot_rows",

@@ -6,12 +6,12 @@ record is a row or not whatever a statement looks at. It plans nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from federation.cut import registry_of
 from federation.errors import HotBudgetError
@@ -20,16 +20,13 @@ from federation.read.read_counts import HotMeter
 from federation.read.splits import HotSplit
 from foundation.deadline import Deadline
 from hotset.decode import LETTERS, BadRecords, RowDecoder
-from hotset.kafka import DrainLimits, OffsetRange, connect
+from hotset.kafka import DrainLimits, connect
 from hotset.store import (
-    OFFSET,
-    PARTITION,
     PLACE,
     PLACE_SOURCES,
-    ChunkPart,
     HotRows,
-    RowCounts,
     RowSource,
+    fetch_hot_rows,
     fetch_rows,
     open_store,
 )
@@ -56,11 +53,7 @@ def read_hot_rows(split: HotSplit, meter: HotMeter, guard: Guard, *, as_chunks: 
     if store is not None:
         found = store.read(source, split.ranges, meter.reading, as_chunks=as_chunks)
     else:
-        parts = tuple(fetch_rows(source, split.ranges, meter.reading))
-        counts = RowCounts()
-        for part in parts:
-            counts = counts.plus(part.counts)
-        found = HotRows((), parts, counts)
+        found = fetch_hot_rows(source, split.ranges, meter.reading)
     meter.took(found.counts)
     return found
 
@@ -77,16 +70,24 @@ def hot_batches(split: HotSplit, meter: HotMeter, guard: Guard) -> Iterator[pa.R
             meter.took(part.counts)
             yield from _batches(part.letters if wants_letters else part.rows, split.schema)
         return
+    before = meter.counts
     found = read_hot_rows(split, meter, guard)
-    if wants_letters:
-        yield from _batches(letters_of(found), split.schema)
-        return
-    for piece in found.parts:
-        for batch in chunk_batches(piece, split.schema.names):
-            guard()
-            yield _conform(batch, split.schema)
-    for rows in found.tail:
-        yield from _batches(rows.rows, split.schema)
+    try:
+        batches = _batches(letters_of(found), split.schema) if wants_letters else _open(found, split.schema)
+    except FileNotFoundError:
+        # A chunk went before it was opened, and Kafka has all that it held.
+        meter.counts = before
+        batches = hot_batches(replace(split, store=None), meter, guard)
+    for batch in batches:
+        guard()
+        yield batch
+
+
+def _open(found: HotRows, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Return rows in batches, of which none can go any more, however long the reader takes."""
+    chunks = [part.batches(schema.names) for part in found.parts]
+    in_chunks = (_conform(batch, schema) for batches in chunks for batch in batches)
+    return chain(in_chunks, *(_batches(rows.rows, schema) for rows in found.tail))
 
 
 def _batches(rows: pa.Table | None, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -103,28 +104,6 @@ def letters_of(found: HotRows) -> pa.Table:
     chunks = [part.chunk.letters_within(part.ranges) for part in found.parts]
     tails = [rows.letters for rows in found.tail if rows.letters is not None]
     return pa.concat_tables([*chunks, *tails]) if chunks or tails else LETTERS.empty_table()
-
-
-def chunk_batches(part: ChunkPart, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield what is wanted of a chunk, with these columns.
-
-    Raises:
-        OSError: The chunk is gone.
-    """
-    file = pq.ParquetFile(part.chunk.path)
-    if part.is_whole:
-        yield from file.iter_batches(columns=list(columns))
-        return
-    found = pq.read_table(part.chunk.path, columns=list(columns), filters=_within(part.ranges))
-    yield from found.to_batches()
-
-
-def _within(ranges: Sequence[OffsetRange]) -> Any:
-    expression = pc.scalar(False)  # noqa: FBT003 - an expression's value
-    for r in ranges:
-        inside = (pc.field(OFFSET) >= r.start) & (pc.field(OFFSET) < r.end)
-        expression = expression | ((pc.field(PARTITION) == r.partition) & inside)
-    return expression
 
 
 def _conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

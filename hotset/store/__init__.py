@@ -44,7 +44,7 @@ from hotset.store.hot_rows import (
 )
 from hotset.store.hot_store import HotStore, StoreSettings, clear_store, open_store
 from hotset.store.read_meter import ReadMeter
-from hotset.store.resident_log import HotRows
+from hotset.store.resident_log import HotRows, fetch_hot_rows
 from hotset.store.row_source import RowSource, fetch_rows
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "Rows",
     "StoreSettings",
     "clear_store",
+    "fetch_hot_rows",
     "fetch_rows",
     "open_store",
 ]

@@ -82,18 +82,27 @@ class Keeper:
             return self._lock.wait_for(lambda: not self._is_running, within_s)
 
     def _run(self) -> None:
-        while True:
-            # Whoever gave the chore is still in a statement.
-            time.sleep(_AFTER_S)
+        try:
+            while (chore := self._next()) is not None:
+                # What could not be done now is done when the log is next read.
+                with contextlib.suppress(OSError, pa.ArrowException):
+                    self._do(chore)
+        except BaseException:
+            # It is told of as any error that ends a thread is, and the next chore is begun all the same.
             with self._lock:
-                if not self._pending:
-                    self._is_running = False
-                    self._lock.notify_all()
-                    return
-                _, chore = self._pending.popitem(last=False)
-            # What could not be done now is done when the log is next read.
-            with contextlib.suppress(OSError, pa.ArrowException):
-                self._do(chore)
+                self._is_running = False
+                self._lock.notify_all()
+            raise
+
+    def _next(self) -> Chore | None:
+        # Whoever gave the chore is still in a statement.
+        time.sleep(_AFTER_S)
+        with self._lock:
+            if not self._pending:
+                self._is_running = False
+                self._lock.notify_all()
+                return None
+            return self._pending.popitem(last=False)[1]
 
     def _do(self, chore: Chore) -> None:
         drop_other_incarnations(chore.folder.path, chore.family)

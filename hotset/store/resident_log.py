@@ -8,17 +8,19 @@ ranges are right: that is the cut's, and it comes first.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from hotset.errors import HotReadTimeoutError
+from hotset.errors import HotReadTimeoutError, HotsetError
 from hotset.kafka import OffsetRange, is_same_history
 from hotset.store.background_tasks import WRITES
 from hotset.store.chunk import Chunk, join_rows
 from hotset.store.coverage import LARGE_ROWS, ChunkPart, Coverage, cover
 from hotset.store.hot_rows import RowCounts, Rows
+from hotset.store.leases import leased_names
 from hotset.store.log_folder import LogFolder
 from hotset.store.read_meter import ReadMeter
 from hotset.store.row_source import RowSource, fetch_rows
@@ -49,6 +51,16 @@ class HotRows:
     counts: RowCounts = field(default_factory=RowCounts)
 
 
+def fetch_hot_rows(source: RowSource, ranges: Sequence[OffsetRange], meter: ReadMeter) -> HotRows:
+    """Return the rows of ranges, at most one per partition, from Kafka; nothing is kept.
+
+    Raises:
+        HotsetError: The ranges could not be read to their end, or a record does not decode.
+    """
+    parts = tuple(fetch_rows(source, ranges, meter))
+    return HotRows((), parts, _counted(parts))
+
+
 class ResidentLog:
     """One log of the store in this process, for any number of threads."""
 
@@ -56,8 +68,8 @@ class ResidentLog:
         self.folder = folder
         self._tail = Tail()
         self._lock = threading.Lock()
-        # What those who wait for the lock will ask for: partition to the end of their range.
-        self._asked: dict[int, int] = {}
+        # What those who wait for the lock want: partition and its leader's epoch to the end of a range.
+        self._asked: dict[tuple[int, int], int] = {}
         self._is_flushing = False
 
     def read(
@@ -74,14 +86,15 @@ class ResidentLog:
         Raises:
             HotsetError: What was missing could not be read to its end, or a record does not decode.
         """
-        for left in reversed(range(_TRIES)):
+        for _ in range(_TRIES):
             try:
                 with meter.storing():
                     return self._read(source, ranges, meter, as_chunks=as_chunks)
-            except OSError:  # a chunk went between being listed and being opened
-                if not left:
+            except OSError as exc:  # a chunk went between being listed and being opened
+                if isinstance(exc, HotsetError):
                     raise
-        raise AssertionError
+        # The folder does not hold still, and Kafka has all of it.
+        return fetch_hot_rows(source, ranges, meter)
 
     def flush(self, source: RowSource) -> None:
         """Let what the tail is now become a chunk, if it is long enough; readers go on meanwhile."""
@@ -105,14 +118,14 @@ class ResidentLog:
                 fetched = meter.records_fetched - before
                 coverage, tail, left = self._look(source, ranges)
             # What was read and found no place is this reading's alone.
-            there = [each for part in beyond for each in (part.within(left),) if each.ranges]
+            there, left = beyond.within(left)
+            if left:
+                raise FileNotFoundError(f"chunks of {self.folder.path} went while others were read")
             tail = (*tail, *there)
         self.folder.use([part.chunk for part in coverage.parts])
-        counts = RowCounts()
+        counts = _counted(tail)
         for part in coverage.parts:
             counts = counts.plus(part.chunk.counts_within(part.ranges))
-        for rows in tail:
-            counts = counts.plus(rows.counts)
         meter.records_resident += max(0, counts.records - fetched)
         if not self._is_flushing and _is_long(self._tail):
             self._is_flushing = WRITES.take(lambda: self.flush(source))
@@ -129,25 +142,24 @@ class ResidentLog:
 
     def _fetch_missing(
         self, source: RowSource, ranges: Sequence[OffsetRange], meter: ReadMeter, *, as_chunks: bool
-    ) -> list[Rows]:
+    ) -> Tail:
         """Read what is missing into chunks and the tail; return what found no place there."""
         _, _, left = self._look(source, ranges)
-        beyond: list[Rows] = []
-        tail, has_room = self._tail, True
+        tail, beyond, has_room = self._tail, Tail(), True
         for part in fetch_rows(source, left, meter) if left else ():
             has_room = has_room and min(part.epochs.values(), default=0) >= 0
             if not has_room:
-                beyond.append(part)
+                beyond = beyond.plus(part)
                 continue
             tail = tail.plus(part)
             if tail.rows >= LARGE_ROWS or tail.size_bytes >= _CHUNK_BYTES:
                 has_room = self._store(source, tail)
-                beyond += () if has_room else tail.parts
+                beyond = beyond if has_room else tail
                 tail = Tail()
         is_large = _is_long(tail, times=2)
         if tail.parts and (as_chunks or is_large):
             is_stored = self._store(source, tail)
-            beyond += tail.parts if is_large and not is_stored else ()
+            beyond = functools.reduce(Tail.plus, beyond.parts, tail) if is_large and not is_stored else beyond
             tail = Tail() if is_large or is_stored else tail
         self._tail = tail
         return beyond
@@ -160,8 +172,10 @@ class ResidentLog:
     @contextlib.contextmanager
     def _alone(self, source: RowSource, ranges: Sequence[OffsetRange]) -> Iterator[tuple[OffsetRange, ...]]:
         """Be the only one of this process that reads, for all who wait: hand out what they want together."""
-        for each in ranges:
-            self._asked[each.partition] = max(each.end, self._asked.get(each.partition, 0))
+        # What was written under another leader is nothing that this cut's leader vouches for.
+        places = [(r.partition, source.epochs.get(r.partition, -1)) for r in ranges]
+        for place, each in zip(places, ranges, strict=True):
+            self._asked[place] = max(each.end, self._asked.get(place, 0))
         while not self._lock.acquire(timeout=min(_WAIT_S, source.deadline.remaining_s)):
             source.guard()
             if source.deadline.has_passed:
@@ -173,7 +187,8 @@ class ResidentLog:
         try:
             asked, self._asked = self._asked, {}
             yield tuple(
-                OffsetRange(r.partition, r.start, max(r.end, asked.get(r.partition, r.end))) for r in ranges
+                OffsetRange(r.partition, r.start, max(r.end, asked.get(place, r.end)))
+                for place, r in zip(places, ranges, strict=True)
             )
         finally:
             self._lock.release()
@@ -185,7 +200,7 @@ class ResidentLog:
         for chunk in self.folder.chunks():
             inside = [
                 (r, epoch)
-                for r, epoch in zip(chunk.info.ranges, chunk.info.epochs, strict=True)
+                for r, epoch in chunk.info.places
                 if (w := wanted.get(r.partition)) is not None and r.start < w.end and r.end > w.start
             ]
             # A chunk of a later leader says more than this cut knows.
@@ -196,9 +211,11 @@ class ResidentLog:
         lost = {place for place, end in reached.items() if not self._is_same(source, *place, end)}
         if not lost:
             return found
+        leased = leased_names(self.folder.space.root)
         for chunk in [chunk for chunk in found if lost & _places(chunk)]:
             found.remove(chunk)
-            self.folder.remove(chunk)
+            if chunk.path.stem not in leased:
+                self.folder.remove(chunk)
         return found
 
     def _sound_tail(self, source: RowSource) -> Tail:
@@ -218,9 +235,16 @@ class ResidentLog:
         return epoch < current and is_same_history(source.client, source.topic, place, source.deadline)
 
 
+def _counted(parts: Sequence[Rows]) -> RowCounts:
+    counts = RowCounts()
+    for part in parts:
+        counts = counts.plus(part.counts)
+    return counts
+
+
 def _is_long(tail: Tail, times: int = 1) -> bool:
     return tail.rows >= times * _TAIL_ROWS or tail.size_bytes >= times * _TAIL_BYTES
 
 
 def _places(chunk: Chunk) -> set[tuple[int, int]]:
-    return {(r.partition, epoch) for r, epoch in zip(chunk.info.ranges, chunk.info.epochs, strict=True)}
+    return {(r.partition, epoch) for r, epoch in chunk.info.places}

@@ -72,6 +72,10 @@ class Question:
     watched: Watched | None
 
 
+class ChunkGoneError(Exception):
+    """Rows of the hot store went while the engine read them, or before."""
+
+
 class _Looked(NamedTuple):
     """What the plan of a statement tells: whether it is row by row, and what it looks at in each table."""
 
@@ -99,12 +103,14 @@ def attempt(
         QueryTimeoutError, QueryCancelledError: It was stopped.
         HotsetError, ColdsetError: A table could not be read exactly.
         ResultGrewError: The result may be too large, which is known only when it is made in turn.
+        ChunkGoneError: Rows of the hot store went meanwhile, and are to be read anew.
     """
     reads: dict[str, TableRead] = {}
     try:
         with question.clock.interrupting(cursor.interrupt):
             return _attempt(question, way, cursor, scans, reads), reads
-    except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as exc:
+    except (duckdb.Error, EngineError, pa.ArrowException, OSError, RecursionError) as exc:
+        _require_chunks(reads)
         found = translate(exc, question.clock.stopped_by, _failures(reads))
         if found is exc:
             raise
@@ -207,6 +213,13 @@ def _after_binding(
         if question.clock.stopped_by is not None or _failures(reads):
             raise
         raise EngineError(f"the engine failed over tables of its own: {exc}") from exc
+
+
+def _require_chunks(reads: Mapping[str, TableRead]) -> None:
+    for name, read in reads.items():
+        for part in read.hot.parts:
+            if not part.chunk.path.exists():
+                raise ChunkGoneError(f"hot rows of table {name!r} in {part.chunk.path} are gone")
 
 
 def _failures(reads: Mapping[str, TableRead]) -> list[Exception]:

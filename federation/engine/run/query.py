@@ -17,7 +17,7 @@ import pyarrow as pa
 from coldset.errors import ColdReadError
 from federation.cut import take_cut
 from federation.engine.run.answer import Answer, Limits
-from federation.engine.run.attempt import Question, Way, attempt
+from federation.engine.run.attempt import ChunkGoneError, Question, Way, attempt
 from federation.engine.run.clock import StatementClock
 from federation.engine.run.collect import ResultGrewError
 from federation.engine.run.engine_errors import is_of_the_text
@@ -154,6 +154,9 @@ def _run(question: Question, way: Way) -> Done | TryNext:
             return Done(*attempt(question, way, cursor, scans))
     except ResultGrewError as exc:
         return TryNext(exc, IN_TURN)
+    except ChunkGoneError as exc:
+        reason = EngineError(f"{exc}: they were removed while they were read; ask again")
+        return TryNext(reason, IN_TURN if way is AT_ONCE else BY_READER)
     except (SqlError, EngineError) as exc:
         # The engine's reader of files may be at fault, or a file. The other reader has an answer, or says
         # which file it is.

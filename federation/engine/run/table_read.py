@@ -28,7 +28,6 @@ from federation.read import (
     HotSplit,
     Progress,
     TableProgress,
-    chunk_batches,
     letters_of,
     read_hot_rows,
     read_split,
@@ -147,7 +146,7 @@ class TableRead:
         try:
             wanted = [name for name in self.schema.names if name in self.split.filled.names]
             for part in self.hot.parts:
-                yield from (widen(batch, self.schema) for batch in chunk_batches(part, wanted))
+                yield from (widen(batch, self.schema) for batch in part.batches(wanted))
             for rows in self.hot.tail:
                 yield from (widen(batch, self.schema) for batch in rows.rows.select(wanted).to_batches())
         except Exception as exc:
