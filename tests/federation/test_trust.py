@@ -136,7 +136,7 @@ def test_the_time_limit_stops_a_hot_read(lake: MakeLake, monkeypatch: pytest.Mon
             if False:
                 yield
 
-    monkeypatch.setattr("federation.read.split_reader.drain", endless)
+    monkeypatch.setattr("hotset.store.row_source.drain", endless)
 
     with pytest.raises(QueryTimeoutError):
         run_query(f"SELECT count(*) FROM {made.table}", {made.table: made.merged()}, Limits(timeout_ms=3000))

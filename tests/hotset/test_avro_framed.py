@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hotset.store.stored_columns import WantedColumns
 
 from hotset.decode.envelope import Envelope
 from hotset.decode.formats import RecordFormat
@@ -130,17 +129,6 @@ def test_a_column_is_filled_by_the_same_field_whichever_are_asked_for(
     # What has a field of its name is not what another once was called.
     filled = {"a": None, "b": 7, "d": 8, "e": None}
     assert found == [{name: filled[name] for name in wanted}]
-
-
-def test_what_is_kept_of_a_column_is_not_that_of_a_table_with_other_columns(server: SmallRegistry) -> None:
-    registry = SchemaRegistry(parse_registry({"url": server.url}))
-    names = []
-    for columns in (["id"], ["id", "note"]):
-        whole = pa.schema([SCHEMA.field(name) for name in columns])
-        decoder = RowDecoder(RecordFormat("avro"), SCHEMA.remove(1), {}, "o", whole=whole, registry=registry)
-        names.append(WantedColumns.of(decoder.record_format, decoder.values, decoder.beside).names)
-
-    assert names[0] != names[1]
 
 
 def test_a_record_that_is_no_row_is_named(server: SmallRegistry) -> None:

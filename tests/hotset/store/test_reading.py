@@ -340,7 +340,7 @@ def test_a_chunk_under_a_lease_is_never_removed(
 def test_any_history_is_answered_as_kafka_answers_it(
     kept: Callable[..., Lake], small: None, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Appends, commits up to anywhere, losses of files, new processes: rows and receipts are those without a store."""
+    """Appends, commits up to anywhere, losses of files, new processes: all is as without a store."""
     chance = random.Random(seed)
     monkeypatch.setattr("hotset.store.housekeeping.UNUSED_S", -1.0)
     lake = kept(tombstones="skip", badRecords="skip", hotStoreBytes=str(chance.choice([30_000, LIMIT])))
