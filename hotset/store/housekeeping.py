@@ -35,6 +35,7 @@ UNUSED_S: Final = 120.0
 EXPIRED_S: Final = 6 * 3600.0
 _EXPIRY_S: Final = 600.0
 _LOCK: Final = "keeping"
+_NEVER: Final = 2**63 - 1
 _AFTER_S: Final = 0.02
 
 
@@ -135,8 +136,9 @@ def tidy(chore: Chore, unused_s: float | None = None) -> None:
             folder.remove(chunk)
     left = [chunk for chunk in chunks if chunk not in needless]
     while run := joinable_chunks(left):
-        starts = [OffsetRange(p, start, 2**63 - 1) for p, start in chore.starts.items()]
-        parts = [chunk.read().within(starts) if starts else chunk.read() for chunk in run]
+        partitions = {r.partition for chunk in run for r in chunk.info.ranges}
+        wanted = [OffsetRange(p, chore.starts.get(p, 0), _NEVER) for p in partitions]
+        parts = [chunk.read().within(wanted) for chunk in run]
         joined = folder.add(join_rows([part for part in parts if part.ranges]), chore.schema, after=run[-1])
         if joined is None:
             return

@@ -6,7 +6,7 @@ the log says. Nothing here knows how the store keeps anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,16 +31,26 @@ class Place(NamedTuple):
     what: int | str | None
 
 
-def records(wanted: OffsetRange, writer: int = 0) -> Iterator[Place]:
-    """The visible records of a range, as this writer has written them."""
+# Partition and offset to who has written there.
+Writer = Callable[[int, int], int]
+
+
+def _nobody(_partition: int, _offset: int) -> int:
+    return 0
+
+
+def records(wanted: OffsetRange, writer: Writer = _nobody) -> Iterator[Place]:
+    """The visible records of a range, which differ by who has written them."""
     for offset in range(wanted.start, wanted.end):
         if offset % 5 == 3:
             continue  # a marker, or aborted
-        what = None if offset % 7 == 2 else "bad" if offset % 11 == 4 else 1000 * offset + writer
-        yield Place(wanted.partition, offset, what)
+        number = 1000 * offset + writer(wanted.partition, offset)
+        yield Place(
+            wanted.partition, offset, None if offset % 7 == 2 else "bad" if offset % 11 == 4 else number
+        )
 
 
-def piece(*ranges: OffsetRange, epoch: int = 0, writer: int = 0) -> Rows:
+def piece(*ranges: OffsetRange, epoch: int = 0, writer: Writer = _nobody) -> Rows:
     """What a reading of these ranges gives."""
     found = [place for each in ranges for place in records(each, writer)]
     rows = [place for place in found if isinstance(place.what, int)]
@@ -70,7 +80,7 @@ def places_of(parts: Iterable[Rows]) -> list[Place]:
     return sorted(found, key=lambda place: place[:2])
 
 
-def told(ranges: Iterable[OffsetRange], writer: int = 0) -> list[Place]:
+def told(ranges: Iterable[OffsetRange], writer: Writer = _nobody) -> list[Place]:
     """The same as the log says it."""
     return [place for each in sorted(ranges) for place in records(each, writer)]
 
