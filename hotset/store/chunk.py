@@ -221,7 +221,8 @@ def _has_nan(values: pa.ChunkedArray) -> bool:
 
 def _encode(rows: pa.Table, told: dict[bytes, bytes] | None = None) -> pa.Buffer:
     into = pa.BufferOutputStream()
-    with pq.ParquetWriter(into, rows.schema, compression="zstd") as writer:
+    # Small decimals are whole numbers in files, says Iceberg's specification.
+    with pq.ParquetWriter(into, rows.schema, compression="zstd", store_decimal_as_integer=True) as writer:
         writer.write_table(rows, row_group_size=_GROUP_ROWS)
         writer.add_key_value_metadata(told or {})
     return into.getvalue()

@@ -149,12 +149,12 @@ def drop_expired(root: Path, after_s: float = EXPIRED_S) -> None:
     """Remove chunks that nobody has read for so long, of any log, and the folders of logs that have none."""
     leased = leased_names(root)
     for path in (root / LOGS).glob("*"):
-        with contextlib.suppress(OSError), try_lock_file(path / _LOCK) as is_ours:
-            if not is_ours:
-                continue
-            left = _drop_unused(path, after_s, leased)
+        with contextlib.suppress(OSError):
+            changed_s = path.stat().st_mtime
+            with try_lock_file(path / _LOCK) as is_ours:
+                left = not is_ours or _drop_unused(path, after_s, leased)
             # Somebody may have made it just now.
-            if not left and time.time() - path.stat().st_mtime > after_s:
+            if not left and time.time() - changed_s > after_s:
                 shutil.rmtree(path, ignore_errors=True)
 
 
