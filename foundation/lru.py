@@ -50,10 +50,16 @@ class LruCache(Generic[K, V]):
         """Keep what was found, in place of what was kept under this key."""
         weight = self._weigh(found)
         with self._lock:
-            self._weight += weight - self._found.pop(key, (found, 0))[1]
-            self._found[key] = (found, weight)
-            while self._weight > self._limit and len(self._found) > 1:
-                self._weight -= self._found.popitem(last=False)[1][1]
+            self._put(key, found, weight)
+
+    def keep(self, key: K, found: V) -> V:
+        """Return what is kept under this key, one thing for all who ask; if nothing is, keep this."""
+        weight = self._weigh(found)
+        with self._lock:
+            if key not in self._found:
+                self._put(key, found, weight)
+            self._found.move_to_end(key)
+            return self._found[key][0]
 
     def forget(self, key: K) -> None:
         """Forget what was found under this key, if anything was."""
@@ -66,6 +72,12 @@ class LruCache(Generic[K, V]):
         with self._lock:
             self._found.clear()
             self._weight = 0
+
+    def _put(self, key: K, found: V, weight: int) -> None:
+        self._weight += weight - self._found.pop(key, (found, 0))[1]
+        self._found[key] = (found, weight)
+        while self._weight > self._limit and len(self._found) > 1:
+            self._weight -= self._found.popitem(last=False)[1][1]
 
 
 _all: Final[WeakSet[LruCache[Any, Any]]] = WeakSet()

@@ -5,9 +5,7 @@ There is one for each folder and process, however many tables use it. It must no
 
 from __future__ import annotations
 
-import functools
 import os
-import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +27,7 @@ from hotset.store.store_folder import find_root
 
 _SETTLE_S: Final = 5.0
 _LOGS_KEPT: Final = 256
+_STORES_KEPT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,6 @@ class HotStore:
     space: Space
     keeper: Keeper
     _logs: LruCache[str, ResidentLog] = field(default_factory=lambda: LruCache(_LOGS_KEPT))
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read(
         self, source: RowSource, ranges: Sequence[OffsetRange], meter: ReadMeter, *, as_chunks: bool = False
@@ -68,11 +66,9 @@ class HotStore:
             HotsetError: What was missing could not be read to its end, or a record does not decode.
         """
         family, name = log_name(source, self._cluster(source))
-        with self._lock:
-            log = self._logs.get(name)
-            if log is None:
-                log = ResidentLog(LogFolder(self.space, self.space.root / LOGS / name))
-                self._logs.put(name, log)
+        log = self._logs.get(name)
+        if log is None:
+            log = self._logs.keep(name, ResidentLog(LogFolder(self.space, self.folder / name)))
         found = log.read(source, ranges, meter, as_chunks=as_chunks)
         self.keeper.note(Chore(log.folder, family, source.schema, dict(source.starts)))
         return found
@@ -102,13 +98,22 @@ class HotStore:
         return f"{source.client.cluster_id(source.deadline)} {servers}"
 
 
+_stores: Final[LruCache[tuple[int, StoreSettings], HotStore]] = LruCache(_STORES_KEPT)
+
+
 def open_store(settings: StoreSettings) -> HotStore | None:
     """Return the store of this process for these settings, made if there is none; None if it has no place.
 
     Raises:
         HotStoreError: The folder that the settings name cannot be used.
     """
-    return _open(os.getpid(), settings)
+    mine = (os.getpid(), settings)
+    found = _stores.get(mine)
+    if found is None and (root := find_root(settings.path)) is not None:
+        be_present(root)
+        # Threads that come at once share one, or they would read the same records each for itself.
+        found = _stores.keep(mine, HotStore(Space(root, settings.limit_bytes), Keeper()))
+    return found
 
 
 def clear_store(settings: StoreSettings) -> bool:
@@ -119,12 +124,3 @@ def clear_store(settings: StoreSettings) -> bool:
     """
     store = open_store(settings)
     return store is not None and store.settle(_SETTLE_S) and remove_if_alone(store.space.root)
-
-
-@functools.lru_cache(maxsize=16)
-def _open(_pid: int, settings: StoreSettings) -> HotStore | None:
-    root = find_root(settings.path)
-    if root is None:
-        return None
-    be_present(root)
-    return HotStore(Space(root, settings.limit_bytes), Keeper())

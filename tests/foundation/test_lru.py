@@ -6,6 +6,8 @@ Threads and forks are real.
 from __future__ import annotations
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from foundation.lru import LruCache
 
@@ -31,6 +33,21 @@ def test_the_newest_stays_whatever_it_weighs() -> None:
     cache.put("b", 3)
     cache.put("a", 7)
     assert [cache.get(name) for name in "ab"] == [7, 3]
+
+
+def test_who_comes_at_once_is_given_the_same() -> None:
+    cache: LruCache[str, list[int]] = LruCache(2)
+    together = threading.Barrier(16)
+
+    def ask(number: int) -> list[int]:
+        together.wait()
+        return cache.keep("a", [number])
+
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(ask, range(16)))
+
+    assert all(each is found[0] for each in found)
+    assert cache.keep("a", [99]) is found[0] is cache.get("a")
 
 
 def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent() -> None:

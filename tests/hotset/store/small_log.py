@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -19,9 +20,12 @@ from hotset.errors import LogTruncatedError
 from hotset.kafka.offsets import Isolation, OffsetRange
 from hotset.kafka.record_source import DrainLimits
 from hotset.store.hot_rows import Rows
+from hotset.store.hot_store import StoreSettings, open_store
+from hotset.store.log_folder import LogFolder
 from hotset.store.read_meter import ReadMeter
+from hotset.store.resident_log import HotRows, ResidentLog
 from hotset.store.row_source import RowSource
-from tests.hotset.store.pieces import SCHEMA, Place, piece, told
+from tests.hotset.store.pieces import SCHEMA, Place, piece, places_of, rows_in, told
 
 
 def _nothing(*_: object) -> None:
@@ -125,3 +129,28 @@ class SmallLog:
         if 0 <= epoch < self.epoch(wanted.partition) and not self.is_same_history(None, "", place, None):
             raise LogTruncatedError("the log was cut back")
         assert wanted.end <= self.ends[wanted.partition], "nobody asks for what is not there"
+
+
+def a_folder(directory: Path, limit: int = 1 << 24) -> LogFolder:
+    store = open_store(StoreSettings(str(directory / "store"), limit))
+    assert store is not None
+    return LogFolder(store.space, store.folder / "a-log")
+
+
+def read(
+    log: ResidentLog, topic: SmallLog, cut: Cut, *, as_chunks: bool = False
+) -> tuple[HotRows, ReadMeter]:
+    meter = ReadMeter()
+    return log.read(topic.source(cut), cut.ranges, meter, as_chunks=as_chunks), meter
+
+
+def check(found: HotRows, cut: Cut) -> None:
+    """What was found is what was there when the cut was taken, and counted rightly."""
+    parts = [*rows_in(found.parts), *found.tail]
+    assert places_of(parts) == cut.records
+    assert found.counts.rows == sum(isinstance(place.what, int) for place in cut.records)
+    assert found.counts.tombstones == sum(place.what is None for place in cut.records)
+    bad = [place[:2] for place in cut.records if place.what == "bad"]
+    assert found.counts.bad == len(bad)
+    assert [(each.partition, each.offset) for each in found.counts.first_bad] == bad[:5]
+    assert found.counts.newest_ms == max((place.offset for place in cut.records), default=None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hotset.kafka.offsets import OffsetRange
@@ -39,6 +39,7 @@ def held(chunks: Sequence[Chunk]) -> Offsets:
     return {place for each in chunks for place in offsets_of(each.info.ranges)}
 
 
+@settings(deadline=None)
 @given(SETS, ranges(80))
 def test_parts_and_gaps_are_the_ranges_and_do_not_overlap(
     chunks: list[Chunk], wanted: tuple[OffsetRange, ...]
@@ -54,6 +55,7 @@ def test_parts_and_gaps_are_the_ranges_and_do_not_overlap(
         assert len({r.partition for r in part.ranges}) == len(part.ranges)
 
 
+@settings(deadline=None)
 @given(SETS, ranges(80))
 def test_a_gap_begins_where_no_chunk_goes_on_and_is_the_rest(
     chunks: list[Chunk], wanted: tuple[OffsetRange, ...]
@@ -67,6 +69,7 @@ def test_a_gap_begins_where_no_chunk_goes_on_and_is_the_rest(
         assert (gap.partition, gap.start) not in held(chunks)
 
 
+@settings(deadline=None)
 @given(SETS, ranges(80), st.randoms())
 def test_the_order_of_chunks_does_not_matter(
     chunks: list[Chunk], wanted: tuple[OffsetRange, ...], chance: object
@@ -85,6 +88,7 @@ def test_equal_chunks_are_one_choice_for_all_partitions() -> None:
     assert part.is_whole
 
 
+@settings(deadline=None)
 @given(SETS, st.dictionaries(st.sampled_from(PARTITIONS), st.integers(0, 60)))
 def test_what_is_useless_takes_no_offset_along_that_is_asked_for(
     chunks: list[Chunk], starts: dict[int, int]
@@ -117,6 +121,7 @@ def following(sizes: Sequence[tuple[int, int]]) -> list[Chunk]:
     return found
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), max_size=30))
 def test_what_is_joined_follows_each_other_and_ends(sizes: list[tuple[int, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:

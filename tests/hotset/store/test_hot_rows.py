@@ -9,7 +9,7 @@ import itertools
 from dataclasses import replace
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hotset.decode.bad_records import MARKS, BadRecord
@@ -36,6 +36,7 @@ def expected_counts(*ranges: OffsetRange) -> RowCounts:
 LIMITS = st.tuples(st.integers(0, LENGTH + 5), st.integers(0, LENGTH + 5)).map(sorted)
 
 
+@settings(deadline=None)
 @given(LIMITS, LIMITS)
 def test_what_is_cut_out_is_what_a_reading_of_it_gives(one: list[int], other: list[int]) -> None:
     whole = piece(OffsetRange(0, 0, LENGTH), OffsetRange(7, 0, LENGTH))
@@ -48,6 +49,7 @@ def test_what_is_cut_out_is_what_a_reading_of_it_gives(one: list[int], other: li
     assert found.counts == expected_counts(*found.ranges)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, LENGTH), max_size=9))
 def test_pieces_together_are_the_whole(cuts: list[int]) -> None:
     borders = sorted({0, *cuts, LENGTH})

@@ -189,13 +189,16 @@ def test_a_forked_child_has_a_store_of_its_own(kept: Lake) -> None:
 def test_a_forked_child_holds_no_lock_of_its_parent(tmp_path: Path) -> None:
     """A lock is of an open file, which a child has too; the parent lets go while it lives."""
     wait, go_on = os.pipe()
+    begun, begin = os.pipe()
     with try_lock_file(tmp_path / "file") as is_ours:
         assert is_ours
         child = os.fork()
         if child == 0:
             os.close(go_on)
+            os.write(begin, b"x")
             os.read(wait, 1)
             os._exit(0)
+        assert os.read(begun, 1) == b"x"
         with try_lock_file(tmp_path / "file") as is_other:
             assert not is_other
     try:
@@ -204,5 +207,5 @@ def test_a_forked_child_holds_no_lock_of_its_parent(tmp_path: Path) -> None:
     finally:
         os.write(go_on, b"x")
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        os.close(wait)
-        os.close(go_on)
+        for each in (wait, go_on, begun, begin):
+            os.close(each)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -150,6 +152,20 @@ def test_what_another_process_uses_stays(tmp_path: Path) -> None:
 
     assert clear_store(settings)
     assert not is_there(chunk)
+
+
+def test_a_process_whose_threads_came_at_once_is_alone(tmp_path: Path) -> None:
+    together = threading.Barrier(16)
+
+    def come(_: int) -> Space:
+        together.wait()
+        return space_of(settings_of(tmp_path))
+
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(come, range(16)))
+
+    assert all(each is found[0] for each in found)
+    assert clear_store(settings_of(tmp_path))
 
 
 def test_who_was_refused_to_clear_is_still_present(tmp_path: Path) -> None:

@@ -6,87 +6,19 @@ Answers with the store are compared with answers without it, and the receipt tel
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from federation.cut.take import take_cut
 from federation.errors import TopicReplacedError
-from federation.table import Scan
 from hotset.errors import DecodeError
-from hotset.store import hot_store
-from hotset.store.chunk import Chunk
-from hotset.store.hot_store import HotStore, StoreSettings, open_store
-from hotset.store.log_folder import LogFolder
 from tests.builders import Lake, commit_until, delete_topic, make_topic, produce, wait_until
-from tests.conftest import MakeLake
+from tests.hotset.store.kept_lake import counted, plainly, ranges_of, read, send, store_of
 from tests.oracle.journal import Journal, Sender
 
 pytestmark = pytest.mark.kafka
-
-LIMIT = 1 << 28
-
-
-@pytest.fixture
-def kept(lake: MakeLake, tmp_path: Path) -> Callable[..., Lake]:
-    """A maker of lakes whose hot records are kept in a store of their own."""
-
-    def make(**options: str) -> Lake:
-        place = {
-            "hotStore": "on_demand",
-            "hotStorePath": str(tmp_path / "store"),
-            "hotStoreBytes": str(LIMIT),
-        }
-        return lake().having(**{**place, **options})
-
-    return make
-
-
-def store_of(lake: Lake) -> HotStore:
-    settings = StoreSettings(lake.extra["hotStorePath"], int(lake.extra["hotStoreBytes"]))
-    store = open_store(settings)
-    assert store is not None
-    return store
-
-
-def chunks_of(lake: Lake) -> list[Chunk]:
-    """What is kept of any topic."""
-    space = store_of(lake).space
-    return [chunk for path in space.root.glob("logs/*") for chunk in LogFolder(space, path).chunks()]
-
-
-def ranges_of(lake: Lake) -> list[tuple[int, int, int]]:
-    return sorted((r.partition, r.start, r.end) for chunk in chunks_of(lake) for r in chunk.info.ranges)
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tails and chunks of a few rows, so that little makes all that much would."""
-    monkeypatch.setattr("hotset.store.resident_log._TAIL_ROWS", 6)
-    monkeypatch.setattr("hotset.store.resident_log.LARGE_ROWS", 20)
-    monkeypatch.setattr("hotset.store.coverage.LARGE_ROWS", 40)
-    monkeypatch.setattr("hotset.store.coverage.JOINED", 3)
-
-
-def send(lake: Lake, count: int, *, first: int = 0, partition: int = 0) -> None:
-    records = [{"producer": "p", "seq": first + i, "run": "r" * (i % 3)} for i in range(count)]
-    produce(lake.bootstrap, lake.topic, records, partition=partition)
-
-
-def read(lake: Lake, *columns: str, **options: str) -> tuple[list[dict[str, object]], int, int]:
-    """All rows in order, how many records came from Kafka, and how many from the store."""
-    scan = lake.open(**options).scan(columns or None)
-    rows = scan.to_arrow().to_pylist()
-    receipt = scan.receipt
-    return sorted(rows, key=str), receipt.records_fetched, receipt.records_resident
-
-
-def plainly(lake: Lake, *columns: str, **options: str) -> list[dict[str, object]]:
-    return read(lake, *columns, hotStore="off", **options)[0]
 
 
 def test_what_was_read_is_not_read_again_and_new_records_are(kept: Callable[..., Lake]) -> None:
@@ -279,101 +211,6 @@ def test_what_is_no_decoded_value_is_read_when_columns_need_it(kept: Callable[..
         assert read(lake, *wanted)[0] == plainly(lake, *wanted)
 
     assert read(lake)[1:] == (0, 4)
-
-
-def test_many_small_reads_become_few_chunks(kept: Callable[..., Lake], small: None) -> None:
-    lake = kept()
-    for turn in range(40):
-        send(lake, 5, first=5 * turn)
-        assert len(read(lake, "seq")[0]) == 5 * (turn + 1)
-        store_of(lake).settle()
-
-    assert read(lake) == (plainly(lake), 0, 200)
-    needed = [chunk for chunk in chunks_of(lake) if chunk.info.counts.rows >= 40]
-    assert len(needed) in (3, 4)
-
-
-def test_more_than_there_is_room_for_passes_through(kept: Callable[..., Lake], small: None) -> None:
-    lake = kept(hotStoreBytes="4000")
-    send(lake, 200)
-
-    assert read(lake) == (plainly(lake), 200, 0)
-    assert read(lake)[0] == plainly(lake)
-    assert store_of(lake).space.used_bytes() <= 4000
-
-
-def test_two_topics_that_do_not_fit_together_are_both_right(
-    kept: Callable[..., Lake], small: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hotset.store.space._IN_USE_S", -1.0)
-    one = kept(hotStoreBytes="60000")
-    other = replace(kept(), extra=one.extra)
-    send(one, 400)
-    send(other, 400, first=1000)
-    for _ in range(3):
-        for lake in (one, other):
-            assert read(lake)[0] == plainly(lake)
-            assert store_of(lake).space.used_bytes() <= 60000
-
-
-def test_a_chunk_under_a_lease_is_never_removed(
-    kept: Callable[..., Lake], small: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hotset.store.space._IN_USE_S", -1.0)
-    monkeypatch.setattr("hotset.store.housekeeping.UNUSED_S", -1.0)
-    lake = kept(hotStoreBytes="60000")
-    send(lake, 30)
-    read(lake)
-    leased = chunks_of(lake)
-    store_of(lake).lease([chunk.path.stem for chunk in leased], 600)
-
-    commit_until(lake)
-    for turn in range(20):
-        send(lake, 30, first=30 * (turn + 1))
-        assert read(lake)[0] == plainly(lake)
-        store_of(lake).settle()
-
-    assert {chunk.path for chunk in leased} <= {chunk.path for chunk in chunks_of(lake)}
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_any_history_is_answered_as_kafka_answers_it(
-    kept: Callable[..., Lake], small: None, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    """Appends, commits up to anywhere, losses of files, new processes: all is as without a store."""
-    chance = random.Random(seed)
-    monkeypatch.setattr("hotset.store.housekeeping.UNUSED_S", -1.0)
-    lake = kept(tombstones="skip", badRecords="skip", hotStoreBytes=str(chance.choice([30_000, LIMIT])))
-    older = [lake.open().scan().cut]
-    for turn in range(25):
-        kind = chance.choice(["send", "send", "send", "bad", "commit", "lose", "forget", "settle"])
-        if kind == "send":
-            send(lake, chance.randrange(1, 30), first=100 * turn, partition=chance.randrange(2))
-        elif kind == "bad":
-            produce(lake.bootstrap, lake.topic, [None, b"{", None][: chance.randrange(1, 4)])
-        elif kind == "commit":
-            commit_until(
-                lake, {p: chance.randrange(1, 200) for p in chance.sample([0, 1], chance.randrange(3))}
-            )
-        elif kind == "lose":
-            for chunk in chance.sample(there := chunks_of(lake), min(1, len(there))):
-                chunk.path.unlink(missing_ok=True)
-        elif kind == "forget":
-            hot_store._open.cache_clear()  # as another process begins
-        elif not store_of(lake).settle():
-            raise AssertionError("the store does not settle")
-        for cut in (None, chance.choice(older)):
-            mine, plain = lake.open().scan(cut=cut), lake.open(hotStore="off").scan(cut=cut)
-            assert sorted(mine.to_arrow().to_pylist(), key=str) == sorted(
-                plain.to_arrow().to_pylist(), key=str
-            )
-            assert counted(mine) == counted(plain)
-        older.append(mine.cut if cut is None else lake.open().scan().cut)
-
-
-def counted(scan: Scan) -> tuple[object, ...]:
-    found = scan.receipt
-    return found.rows_hot, found.rows_skipped, found.records_bad, found.first_bad, found.newest_record_ms
 
 
 def test_a_folder_that_disappears_costs_only_reading_again(kept: Callable[..., Lake]) -> None:

@@ -1,18 +1,15 @@
-"""Whatever happens to a log and to what is kept of it, a reading has each record of its cut once, or fails.
+"""Each record of a cut is read once, whatever goes meanwhile, and whoever asks at the same time.
 
-The log is in memory, and chunks are real files. Histories are random: the log grows, changes its leader and
-loses its end, chunks are lost, joined and evicted, processes begin anew, and older cuts are read again.
+The log is in memory, and chunks are real files.
 """
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -21,156 +18,20 @@ from hotset.kafka.offsets import OffsetRange
 from hotset.store import housekeeping
 from hotset.store.background_tasks import WRITES
 from hotset.store.chunk import Chunk
-from hotset.store.hot_store import StoreSettings, open_store
+from hotset.store.hot_rows import Rows
 from hotset.store.housekeeping import Chore, tidy
 from hotset.store.leases import lease_chunks
-from hotset.store.log_folder import LogFolder
 from hotset.store.read_meter import ReadMeter
 from hotset.store.resident_log import HotRows, ResidentLog
-from tests.hotset.store.pieces import SCHEMA, places_of, rows_in
-from tests.hotset.store.small_log import Cut, SmallLog
+from hotset.store.row_source import RowSource
+from tests.hotset.store.pieces import SCHEMA
+from tests.hotset.store.small_log import Cut, SmallLog, a_folder, check, read
 
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Little is much: tails, chunks and times are small."""
-    monkeypatch.setattr("hotset.store.resident_log._TAIL_ROWS", 8)
-    monkeypatch.setattr("hotset.store.resident_log.LARGE_ROWS", 25)
-    monkeypatch.setattr("hotset.store.coverage.LARGE_ROWS", 40)
-    monkeypatch.setattr("hotset.store.coverage.JOINED", 3)
-    monkeypatch.setattr("hotset.store.housekeeping.UNUSED_S", -1.0)
-    yield
-    assert WRITES.settle(60.0)
-
-
-def a_folder(directory: Path, limit: int = 1 << 24) -> LogFolder:
-    store = open_store(StoreSettings(str(directory / "store"), limit))
-    assert store is not None
-    return LogFolder(store.space, store.folder / "a-log")
-
-
-def read(
-    log: ResidentLog, topic: SmallLog, cut: Cut, *, as_chunks: bool = False
-) -> tuple[HotRows, ReadMeter]:
-    meter = ReadMeter()
-    return log.read(topic.source(cut), cut.ranges, meter, as_chunks=as_chunks), meter
-
-
-def check(found: HotRows, cut: Cut) -> None:
-    """What was found is what was there when the cut was taken, and counted rightly."""
-    parts = [*rows_in(found.parts), *found.tail]
-    assert places_of(parts) == cut.records
-    assert found.counts.rows == sum(isinstance(place.what, int) for place in cut.records)
-    assert found.counts.tombstones == sum(place.what is None for place in cut.records)
-    bad = [place[:2] for place in cut.records if place.what == "bad"]
-    assert (found.counts.bad, [(b.partition, b.offset) for b in found.counts.first_bad]) == (
-        len(bad),
-        bad[:5],
-    )
-    assert found.counts.newest_ms == max((place.offset for place in cut.records), default=None)
-
-
-class History:
-    """What happens to a log, its chunks and its readers, by chance."""
-
-    def __init__(self, seed: int, directory: Path, patch: pytest.MonkeyPatch) -> None:
-        self.chance = Random(seed)
-        self.topic = SmallLog(3, self.chance).plant(patch)
-        self.folder = a_folder(directory, self.chance.choice([1, 9_000, 40_000, 1 << 24]))
-        self.log = ResidentLog(self.folder)
-        self.starts: dict[int, int] = {}
-        self.older: list[Cut] = []
-        self.answers = 0
-        self.refused = 0
-
-    def turn(self) -> None:
-        action = self.chance.choice(
-            [self.append] * 4
-            + [self.lead, self.lose, self.age, self.commit, self.begin_anew, self.tidy, self.settle]
-        )
-        action()
-        self.ask(self.topic.cut(self.starts), self.chance.choice([self.lose_all, _nothing, _nothing]))
-        if self.older:
-            self.ask(self.chance.choice(self.older), _nothing)
-
-    def ask(self, cut: Cut, meanwhile: Callable[[], object]) -> None:
-        if self.chance.random() < 0.2:
-            cut = self.narrowed(cut)
-        self.topic.happens = meanwhile
-        try:
-            found, _ = read(self.log, self.topic, cut, as_chunks=self.chance.random() < 0.3)
-        except LogTruncatedError:
-            self.refused += 1
-        else:
-            self.answers += 1
-            check(found, cut)
-        self.topic.happens = _nothing
-        self.older.append(cut)
-
-    def narrowed(self, cut: Cut) -> Cut:
-        """The cut of somebody who asks for some partitions and offsets only."""
-        ranges = []
-        for each in cut.ranges:
-            start = self.chance.randrange(each.start, each.end)
-            ranges.append(replace(each, start=start, end=self.chance.randrange(start, each.end) + 1))
-        some = tuple(each for each in ranges if self.chance.random() < 0.7)
-        inside = [
-            p for p in cut.records if any(p[0] == r.partition and r.start <= p[1] < r.end for r in some)
-        ]
-        return Cut(some, cut.epochs, inside)
-
-    def append(self) -> None:
-        self.topic.append(self.chance.randrange(3), self.chance.choice([1, 3, 9, 60]))
-
-    def lead(self) -> None:
-        partition = self.chance.randrange(3)
-        end = self.topic.ends[partition]
-        lowest = min(end, self.starts.get(partition, 0))
-        self.topic.lead(partition, self.chance.choice([None, self.chance.randrange(lowest, end + 1)]))
-
-    def lose(self) -> None:
-        chunks = self.folder.chunks()
-        for each in self.chance.sample(chunks, min(len(chunks), 1)):
-            each.path.unlink(missing_ok=True)
-
-    def age(self) -> None:
-        for each in self.folder.chunks():
-            os.utime(each.path, times=(1, 1))
-
-    def lose_all(self) -> None:
-        for each in self.folder.chunks():
-            each.path.unlink(missing_ok=True)
-
-    def commit(self) -> None:
-        partition = self.chance.randrange(3)
-        end = self.topic.ends[partition]
-        self.starts[partition] = self.chance.randrange(min(end, self.starts.get(partition, 0)), end + 1)
-
-    def begin_anew(self) -> None:
-        self.log = ResidentLog(self.folder)
-
-    def tidy(self) -> None:
-        self.folder.path.mkdir(parents=True, exist_ok=True)
-        tidy(Chore(self.folder, "", SCHEMA, dict(self.starts)))
-
-    def settle(self) -> None:
-        assert WRITES.settle(60.0)
+pytestmark = pytest.mark.usefixtures("small")
 
 
 def _nothing() -> None:
     """Nothing happens."""
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_a_reading_has_each_record_of_its_cut_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    history = History(seed, tmp_path, monkeypatch)
-
-    for _ in range(30):
-        history.turn()
-
-    assert history.answers > 30
 
 
 @pytest.fixture
@@ -338,16 +199,17 @@ def test_many_who_ask_at_once_are_answered_by_one_reading(tmp_path: Path, topic:
     assert fetched == len(cut.records)
 
 
-def test_who_waits_is_read_for_under_the_same_leader_only(tmp_path: Path, topic: SmallLog) -> None:
+def test_who_waits_is_read_for_under_the_same_leader_only(
+    tmp_path: Path, topic: SmallLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log, early = ResidentLog(a_folder(tmp_path)), topic.cut()
     asked: list[OffsetRange] = []
-    real = topic.fetch
 
-    def fetch(source: object, ranges: list[OffsetRange], meter: ReadMeter) -> object:
+    def fetch(source: RowSource, ranges: Sequence[OffsetRange], meter: ReadMeter) -> Iterator[Rows]:
         asked.extend(ranges)
-        return real(source, ranges, meter)  # type: ignore[arg-type]
+        return topic.fetch(source, ranges, meter)
 
-    pytest.MonkeyPatch().setattr("hotset.store.resident_log.fetch_rows", fetch)
+    monkeypatch.setattr("hotset.store.resident_log.fetch_rows", fetch)
     topic.append(0, 20)
     log._asked = {(0, 0): 120, (1, 7): 500}
 

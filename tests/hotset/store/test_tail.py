@@ -5,7 +5,7 @@ Additions are random: parts follow on, leave holes, begin again or are of other 
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hotset.kafka.offsets import OffsetRange
@@ -38,6 +38,7 @@ def grown(steps: list[dict[int, tuple[int, int]]]) -> tuple[Tail, dict[int, Offs
     return tail, expected
 
 
+@settings(deadline=None)
 @given(STEPS)
 def test_a_tail_is_what_follows_on(steps: list[dict[int, tuple[int, int]]]) -> None:
     tail, expected = grown(steps)
@@ -47,6 +48,7 @@ def test_a_tail_is_what_follows_on(steps: list[dict[int, tuple[int, int]]]) -> N
     assert tail.rows == sum(isinstance(place.what, int) for place in told(expected.values()))
 
 
+@settings(deadline=None)
 @given(STEPS, WANTED)
 def test_what_is_asked_for_is_there_or_left_and_never_both(
     steps: list[dict[int, tuple[int, int]]], asked: dict[int, tuple[int, int]]
@@ -71,6 +73,7 @@ def test_what_is_asked_for_is_there_or_left_and_never_both(
     assert places_of(found) == told(there)
 
 
+@settings(deadline=None)
 @given(STEPS, STEPS)
 def test_what_was_added_since_is_what_is_left_behind_an_earlier_tail(
     first: list[dict[int, tuple[int, int]]], second: list[dict[int, tuple[int, int]]]
