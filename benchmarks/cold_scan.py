@@ -23,7 +23,7 @@ from coldset.plan.file_plan import plan_matching
 from coldset.plan.parquet_scan import plan_parquet_scan
 from coldset.prune.predicate import Compared
 from coldset.table.catalog import open_catalog, pin
-from federation.engine.run.execution import Limits
+from federation.engine.run.answer import Limits
 from federation.engine.run.query import run_query
 from federation.options.definition import merge_options
 from stack.spark_writer import SparkWriter

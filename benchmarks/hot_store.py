@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.harness import Lab, Report, interleave, median, note, open_lab, percentile, run
-from federation.engine.run.query import Answer, run_query
+from federation.engine.run.answer import Answer
+from federation.engine.run.query import run_query
 from hotset.store.hot_store import StoreSettings, open_store
 from stack.gateway import Gateway, Reply, choose_port, write_config
 from stack.orders import PARTITIONS, TABLE

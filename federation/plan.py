@@ -18,9 +18,10 @@ from federation.boundary import layout_of
 from federation.cut import TakenCut
 from federation.errors import HotBudgetError, OptionError
 from federation.options import Part, storage_for
-from federation.read import Bounds, ColdSplit, HotSplit, narrow, times_ms
-from hotset.decode import LETTERS, MARKS, BadRecords, check_source, require_columns
+from federation.read import Bounds, ColdSplit, HotSplit, narrow
+from hotset.decode import LETTERS, MARKS, BadRecords, Source, can_fill, check_source, require_columns
 from hotset.kafka import OffsetRange
+from hotset.store import FILE_MARKS
 
 
 def answer_schema(
@@ -118,7 +119,7 @@ def plan_hot(
         if field.name in columns:
             check_source(field.name, columns[field.name], field.type)
     require_columns(definition.record_format, whole, columns)
-    times = times_ms(columns, bounds, whole)
+    filled = _filled(taken, columns)
     starts = {found.partition: found.start for found in cut.ranges}
     groups = [(piece,) for r in ranges for piece in divide(r, definition.max_records_per_split)]
     return tuple(
@@ -129,13 +130,13 @@ def plan_hot(
             isolation=cut.isolation,
             ranges=group,
             starts=starts,
-            times_ms=times,
             leader_epoch=epochs,
             record_format=definition.record_format,
             kafka_columns=columns,
             part=part,
             schema=schema,
             whole=whole,
+            filled=filled,
             kafka_properties=definition.kafka_properties,
             read_timeout_ms=definition.read_timeout_ms,
             no_progress_timeout_ms=definition.no_progress_timeout_ms,
@@ -145,6 +146,19 @@ def plan_hot(
         )
         for group in (groups if spread else [ranges])
     )
+
+
+def _filled(taken: TakenCut, coordinates: Mapping[str, Source]) -> pa.Schema:
+    """Return the columns that records fill, as a file has them; others are an error where they are read."""
+    table = [
+        found
+        for found in taken.pinned.file_schema
+        if found.name not in coordinates or can_fill(coordinates[found.name], found.type)
+    ]
+    if taken.definition.record_format.bad_records is not BadRecords.NULL:
+        return pa.schema(table)
+    # A record that is no row has no value for any column, also for those that rows must have.
+    return pa.schema([*(found.with_nullable(nullable=True) for found in table), *FILE_MARKS])
 
 
 def plan_cold_splits(

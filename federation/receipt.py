@@ -192,7 +192,7 @@ def build_receipt(
             )
             for r in cut.ranges
         ),
-        rows_hot=meter.rows,
+        rows_hot=meter.counts.rows,
         rows_cold=cold.rows + cold.rows_scanned,
         files_read=cold.files,
         bytes_read=cold.size_bytes,
@@ -201,12 +201,12 @@ def build_receipt(
         bytes_pruned=cold.bytes_pruned,
         manifests_read=cold.manifests,
         manifests_skipped=cold.manifests_skipped,
-        rows_skipped=meter.rows_skipped,
+        rows_skipped=meter.counts.tombstones,
         records_fetched=meter.reading.records_fetched,
         records_resident=meter.reading.records_resident,
-        records_bad=meter.records_bad,
-        first_bad=meter.first_bad,
-        newest_record_ms=meter.newest_record_ms,
+        records_bad=meter.counts.bad,
+        first_bad=meter.counts.first_bad,
+        newest_record_ms=meter.counts.newest_ms,
         boundary=None
         if taken.committed is None
         else {

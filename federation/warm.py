@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from federation.cut import take_cut
 from federation.options import store_settings
 from federation.plan import answer_schema, plan_hot
-from federation.read import Guard, read_split
+from federation.read import Guard, HotMeter, read_hot_rows
 from hotset.store import clear_store
 
 
@@ -27,8 +27,7 @@ def warm_table(options: Mapping[str, str], guard: Guard) -> None:
     """
     taken = take_cut(options)
     for split in plan_hot(taken, answer_schema(taken), spread=False):
-        for _ in read_split(split, guard=guard, may_be_encoded=True):
-            pass
+        read_hot_rows(split, HotMeter(), guard)
 
 
 def leave_stores(tables: Iterable[Mapping[str, str]]) -> None:

@@ -8,10 +8,12 @@ This file must not know what is kept.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
+from weakref import WeakSet
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -29,6 +31,11 @@ class LruCache(Generic[K, V]):
         self._weigh = weigh
         self._weight = 0
         self._found: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self.begin()
+        _all.add(self)
+
+    def begin(self) -> None:
+        """Be free to use: a thread that had the lock when a process was forked gives it back no more."""
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V | None:
@@ -43,10 +50,16 @@ class LruCache(Generic[K, V]):
         """Keep what was found, in place of what was kept under this key."""
         weight = self._weigh(found)
         with self._lock:
-            self._weight += weight - self._found.pop(key, (found, 0))[1]
-            self._found[key] = (found, weight)
-            while self._weight > self._limit and len(self._found) > 1:
-                self._weight -= self._found.popitem(last=False)[1][1]
+            self._put(key, found, weight)
+
+    def keep(self, key: K, found: V) -> V:
+        """Return what is kept under this key, one thing for all who ask; if nothing is, keep this."""
+        weight = self._weigh(found)
+        with self._lock:
+            if key not in self._found:
+                self._put(key, found, weight)
+            self._found.move_to_end(key)
+            return self._found[key][0]
 
     def forget(self, key: K) -> None:
         """Forget what was found under this key, if anything was."""
@@ -59,3 +72,20 @@ class LruCache(Generic[K, V]):
         with self._lock:
             self._found.clear()
             self._weight = 0
+
+    def _put(self, key: K, found: V, weight: int) -> None:
+        self._weight += weight - self._found.pop(key, (found, 0))[1]
+        self._found[key] = (found, weight)
+        while self._weight > self._limit and len(self._found) > 1:
+            self._weight -= self._found.popitem(last=False)[1][1]
+
+
+_all: Final[WeakSet[LruCache[Any, Any]]] = WeakSet()
+
+
+def _begin_all() -> None:
+    for each in _all:
+        each.begin()
+
+
+os.register_at_fork(after_in_child=_begin_all)

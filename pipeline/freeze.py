@@ -14,7 +14,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,11 +28,12 @@ from federation.cut import Cut, TakenCut, take_cut
 from federation.errors import OptionError
 from federation.options import resolve, storage_for
 from federation.plan import answer_schema, plan_hot
-from federation.read import NAMED, HotMeter, HotSplit, read_split
+from federation.read import HotMeter, HotSplit, read_split
 from foundation.deadline import Deadline
 from hotset.decode import BadRecord
 from hotset.errors import HotsetError
 from hotset.kafka import connect
+from hotset.store import NAMED
 from pipeline.errors import FencedError
 from pipeline.freezable import check_cut, check_options
 
@@ -129,7 +130,9 @@ def stage(spark: SparkSession, taken: TakenCut) -> Staged:
         HotsetError: A record does not decode, or cannot be read whoever tries.
         Exception: Spark's own, if a task failed for good in any other way.
     """
-    splits = plan_hot(taken, answer_schema(taken), spread=True)
+    # What is about to be committed is worth no place in the hot store.
+    planned = plan_hot(taken, answer_schema(taken), spread=True)
+    splits = [replace(split, store=None) for split in planned]
     if not splits:
         return Staged(taken, (), 0)
     metadata = taken.pinned.layout
@@ -237,8 +240,8 @@ def _write_split(metadata: Any, storage: Callable[[], dict[str, str]], split: Ho
 
 
 def _left_out(meters: Sequence[HotMeter]) -> LeftOut:
-    first = sorted(found for meter in meters for found in meter.first_bad)
-    return LeftOut(sum(meter.records_bad for meter in meters), tuple(first[:NAMED]))
+    first = sorted(found for meter in meters for found in meter.counts.first_bad)
+    return LeftOut(sum(meter.counts.bad for meter in meters), tuple(first[:NAMED]))
 
 
 def _delete(taken: TakenCut, files: tuple[Any, ...]) -> None:

@@ -25,7 +25,8 @@ from pyiceberg.table import Table
 from coldset.table.catalog import open_catalog
 from coldset.write.data_writer import write_files
 from federation.cut.take import TakenCut, take_cut
-from federation.engine.run.query import Answer, run_query
+from federation.engine.run.answer import Answer
+from federation.engine.run.query import run_query
 from federation.options.config import Config
 from federation.options.definition import merge_options
 from federation.options.secrets import resolve
@@ -236,7 +237,7 @@ def stage_rows(taken: TakenCut) -> Staged:
     properties = resolve(taken.definition.catalog_properties)
     files: list[Any] = []
     for split in plan_hot(taken, schema, spread=True):
-        rows = pa.Table.from_batches(list(read_split(split)), schema=schema)
+        rows = pa.Table.from_batches(list(read_split(replace(split, store=None))), schema=schema)
         if rows.num_rows:
             files.extend(write_files(taken.pinned.layout, rows, properties))
     return Staged(taken, tuple(files), sum(file.record_count for file in files))

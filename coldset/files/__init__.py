@@ -6,6 +6,7 @@ Which files there are to read is planned in `plan`.
 from coldset.files.data_file import ColdFile, DeleteFile
 from coldset.files.duckdb_sql import (
     column_definition,
+    definition_of,
     is_scanned_alike,
     literal,
     local_path,
@@ -31,6 +32,7 @@ __all__ = [
     "Projection",
     "Stamp",
     "column_definition",
+    "definition_of",
     "footer_of",
     "forget_footer",
     "is_scanned_alike",

@@ -92,11 +92,22 @@ def literal(value: Any, kind: pa.DataType) -> str | None:
 def column_definition(field: NestedField, kind: pa.DataType) -> str | None:
     """Return an entry of `read_parquet`'s schema, named `c` and its id, or None if it has no spelling."""
     default = "NULL" if field.initial_default is None else literal(field.initial_default, kind)
+    return None if default is None else definition_of(field.field_id, kind, default)
+
+
+def definition_of(field_id: int, kind: pa.DataType, default: str = "NULL") -> str | None:
+    """Return an entry of `read_parquet`'s schema, named `c` and an id, or None if the type has no spelling.
+
+    Args:
+        field_id: The column's id in files.
+        kind: Its type in the table.
+        default: SQL of what files without it have in all rows.
+    """
     name = sql_type(kind)
-    if default is None or name is None:
+    if name is None:
         return None
     return (
-        f"{field.field_id}: {{name: 'c{field.field_id}', type: {text_literal(name)}, default_value: "
+        f"{field_id}: {{name: 'c{field_id}', type: {text_literal(name)}, default_value: "
         f"{default if default == 'NULL' else f'CAST({default} AS VARCHAR)'}}}"
     )
 

@@ -70,6 +70,29 @@ def _made(schema: Schema) -> pa.Schema:
     return pa.schema([_field(field, field.name) for field in arrow])
 
 
+def file_schema(schema: Schema) -> pa.Schema:
+    """Return the same Arrow schema with the fields' ids in their metadata, at every depth, for files.
+
+    Raises:
+        UnsupportedTableError: A column's type has no such form yet.
+    """
+    return pa.schema(
+        [_with_ids(field, found) for field, found in zip(schema.fields, arrow_schema(schema), strict=True)]
+    )
+
+
+def _with_ids(field: NestedField, found: pa.Field) -> pa.Field:
+    kind = found.type
+    parts = parts_of(field.field_type)
+    if pa.types.is_struct(kind):
+        kind = pa.struct([_with_ids(part, child) for part, child in zip(parts, kind, strict=True)])
+    elif pa.types.is_list(kind):
+        kind = pa.list_(_with_ids(parts[0], kind.value_field))
+    elif pa.types.is_map(kind):
+        kind = pa.map_(_with_ids(parts[0], kind.key_field), _with_ids(parts[1], kind.item_field))
+    return pa.field(found.name, kind, found.nullable, {b"PARQUET:field_id": str(field.field_id).encode()})
+
+
 def parts_of(kind: IcebergType) -> tuple[NestedField, ...]:
     """Return the fields that a type is made of; none for one that holds a single value."""
     if isinstance(kind, StructType):

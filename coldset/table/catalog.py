@@ -39,7 +39,7 @@ from coldset.errors import (
     TableNotFoundError,
     UnsupportedTableError,
 )
-from coldset.table.arrow_form import arrow_schema
+from coldset.table.arrow_form import arrow_schema, file_schema
 from coldset.table.catalog_properties import nested, with_storage_defaults
 from foundation.errors import KafkaIcebergError
 
@@ -102,6 +102,15 @@ class PinnedTable:
             UnsupportedTableError: A column's type is not supported.
         """
         return arrow_schema(self.schema)
+
+    @property
+    def file_schema(self) -> pa.Schema:
+        """The same with the fields' ids in their metadata, as files have them.
+
+        Raises:
+            UnsupportedTableError: A column's type is not supported.
+        """
+        return file_schema(self.schema)
 
 
 def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:

@@ -3,13 +3,13 @@
 Nothing is planned here.
 """
 
-from federation.read.hot_bounds import Bounds, narrow, times_ms
-from federation.read.read_counts import NAMED, ColdMeter, HotMeter, Progress, TableProgress
-from federation.read.split_reader import Guard, read_split, widen
+from federation.read.hot_bounds import Bounds, narrow
+from federation.read.hot_reader import Guard, letters_of, read_hot_rows
+from federation.read.read_counts import ColdMeter, HotMeter, Progress, TableProgress
+from federation.read.split_reader import read_split, widen
 from federation.read.splits import ColdSplit, HotSplit, Split, select_columns
 
 __all__ = [
-    "NAMED",
     "Bounds",
     "ColdMeter",
     "ColdSplit",
@@ -19,9 +19,10 @@ __all__ = [
     "Progress",
     "Split",
     "TableProgress",
+    "letters_of",
     "narrow",
+    "read_hot_rows",
     "read_split",
     "select_columns",
-    "times_ms",
     "widen",
 ]

@@ -1,4 +1,4 @@
-"""Which part of a cut's hot records a statement asks for, by where and when they were written.
+"""Which part of a cut's hot records a statement asks for, by where they are in the log.
 
 A bound narrows what is read and decoded, never what the cut is: whoever gives one
 filters the rows again, and rows outside of it may come. The file must not know
@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from hotset.decode import Source
 from hotset.kafka import OffsetRange
 
 
 class Bounds(NamedTuple):
-    """The whole numbers from `low` to `high`, both included; None is no limit. Times are microseconds."""
+    """The whole numbers from `low` to `high`, both included; None is no limit."""
 
     low: int | None = None
     high: int | None = None
@@ -56,26 +54,6 @@ def narrow(
         if partitions.has(each.partition) and start < end:
             kept.append(OffsetRange(each.partition, start, end))
     return tuple(kept)
-
-
-def times_ms(columns: Mapping[str, Source], bounds: Mapping[str, Bounds], schema: pa.Schema) -> Bounds:
-    """Return bounds of the records' timestamps in milliseconds.
-
-    Args:
-        columns: What fills the table's Kafka columns.
-        bounds: Column to bounds; whole numbers are milliseconds, as such columns hold them.
-        schema: The table's columns.
-    """
-    found = Bounds()
-    for name, bound in bounds.items():
-        if columns.get(name) != "timestamp":
-            continue
-        if pa.types.is_timestamp(schema.field(name).type):
-            low = None if bound.low is None else -(-bound.low // 1000)
-            found = found.both(Bounds(low, None if bound.high is None else bound.high // 1000))
-        else:
-            found = found.both(bound)
-    return found
 
 
 def _of(source: str, columns: Mapping[str, Source], bounds: Mapping[str, Bounds]) -> Bounds:

@@ -7,22 +7,12 @@ nothing itself.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from coldset.files import ColdFile
 from coldset.plan import MatchingFiles
-from hotset.decode import BadRecord, DecodedRows
-from hotset.store import ReadMeter
-
-# How many bad records are named, and how much of the reason.
-NAMED: Final = 5
-_REASON_CHARACTERS: Final = 300
+from hotset.store import ReadMeter, RowCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +82,12 @@ class ColdMeter:
         self.files_answered = self.files - len(rest)
         self.files, self.size_bytes = len(rest), sum(file.size_bytes for file in rest)
 
+    def read_furthest(self, other: ColdMeter) -> None:
+        """Take note of how far one of several readings of the same files is."""
+        self.rows = max(self.rows, other.rows)
+        if other.files_done > self.files_done:
+            self.files_done, self.bytes_done = other.files_done, other.bytes_done
+
     def read(self, file: ColdFile) -> None:
         """Take note of a file that is read to its end."""
         self.files_done += 1
@@ -100,57 +96,16 @@ class ColdMeter:
 
 @dataclass(slots=True)
 class HotMeter:
-    """Counts, and the first of what was counted.
+    """What was read of hot ranges.
 
     Attributes:
-        keeps_letters: Whether bad records are gathered as dead letters.
-        rows: Rows of the table.
-        rows_skipped: Records without a value that were dropped.
-        records_bad: Records that are no rows of the table and did not end the reading.
-        first_bad: The first of these by partition and offset, at most `NAMED`.
-        newest_record_ms: Newest timestamp of all records.
-        letters: The dead letters gathered.
+        counts: What the records were.
         reading: What came from where, and how long that was.
     """
 
-    keeps_letters: bool = False
-    rows: int = 0
-    rows_skipped: int = 0
-    records_bad: int = 0
-    first_bad: tuple[BadRecord, ...] = ()
-    newest_record_ms: int | None = None
-    letters: list[pa.RecordBatch] = field(default_factory=list)
+    counts: RowCounts = field(default_factory=RowCounts)
     reading: ReadMeter = field(default_factory=ReadMeter)
 
-    def saw(self, raw: pa.RecordBatch, decoded: DecodedRows) -> None:
-        """Take note of a chunk of records, and of what they were."""
-        newest_ms = pc.max(raw.column("timestamp_ms")).as_py()
-        if newest_ms is not None:
-            self.newest_record_ms = max(newest_ms, self.newest_record_ms or newest_ms)
-        self.rows += decoded.rows.num_rows
-        self.rows_skipped += decoded.tombstones
-        if decoded.bad:
-            self.records_bad += len(decoded.bad)
-            found = heapq.nsmallest(NAMED, (*self.first_bad, *decoded.bad))
-            self.first_bad = tuple(_shortened(each) for each in found)
-        if self.keeps_letters and decoded.letters is not None and decoded.letters.num_rows:
-            self.letters.append(decoded.letters)
-
-    def recalled(self, rows: int, newest_record_ms: int | None) -> None:
-        """Take note of records that are rows and were seen before."""
-        if newest_record_ms is not None:
-            self.newest_record_ms = max(newest_record_ms, self.newest_record_ms or newest_record_ms)
-        self.rows += rows
-        self.reading.records_resident += rows
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether every record is a row, and all of them are in the store."""
-        has_others = self.rows_skipped or self.records_bad or self.keeps_letters
-        return self.reading.is_stored and not has_others
-
-
-def _shortened(found: BadRecord) -> BadRecord:
-    if len(found.reason) <= _REASON_CHARACTERS:
-        return found
-    return BadRecord(found.partition, found.offset, found.reason[: _REASON_CHARACTERS - 1] + "…")
+    def took(self, counts: RowCounts) -> None:
+        """Take note of more records."""
+        self.counts = self.counts.plus(counts)

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from coldset.plan import ColdTask
 from federation.options import Part
-from federation.read.hot_bounds import Bounds
 from hotset.decode import RecordFormat, Source
 from hotset.kafka import Isolation, OffsetRange
 from hotset.store import StoreSettings
@@ -23,13 +22,16 @@ from hotset.store import StoreSettings
 class HotSplit:
     """Ranges of a topic, at most one per partition, to be read as rows.
 
-    Invariant: no range is empty. `starts` has where the cut's ranges begin, of which these may be parts.
-    `kafka_columns` has what fills the columns that
-    hold coordinates of records, for all such columns of the table; `whole` has all
-    columns of the table, by which records are judged. `schema` is what is wanted
-    of `part`; records whose timestamps are not within `times_ms` may be left out.
-    Reading it ends with an error above `max_bytes` of record values, and holds
+    Invariant: no range is empty. Reading it ends with an error above `max_bytes` of record values, and holds
     `drain_bytes` of raw records at a time.
+
+    Attributes:
+        starts: Where the cut's ranges begin, of which these may be parts.
+        kafka_columns: What fills the columns that hold coordinates of records, for all such columns.
+        part: What is wanted of the records.
+        schema: The columns of `part` that are wanted.
+        whole: All columns of the table.
+        filled: Those that records fill, by which they are judged, as a file has them.
     """
 
     table: str
@@ -38,13 +40,13 @@ class HotSplit:
     isolation: Isolation
     ranges: tuple[OffsetRange, ...]
     starts: Mapping[int, int]
-    times_ms: Bounds
     leader_epoch: Mapping[int, int]
     record_format: RecordFormat
     kafka_columns: Mapping[str, Source]
     part: Part
     schema: pa.Schema = field(repr=False)
     whole: pa.Schema = field(repr=False)
+    filled: pa.Schema = field(repr=False)
     kafka_properties: Mapping[str, str] = field(repr=False)
     read_timeout_ms: int
     no_progress_timeout_ms: int

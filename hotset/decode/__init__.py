@@ -9,7 +9,7 @@ from hotset.decode.bad_records import LETTERS, MARKS, BadRecord, BadRecords
 from hotset.decode.decoded import Decoded, Fault, batch_of, select_rows
 from hotset.decode.envelope import ENVELOPES, Envelope
 from hotset.decode.formats import FORMATS, RecordFormat, require_columns
-from hotset.decode.position import FIELDS, Source, check_source, is_time
+from hotset.decode.position import FIELDS, Source, can_fill, check_source, is_time
 from hotset.decode.rows import DecodedRows, RowDecoder
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "RowDecoder",
     "Source",
     "batch_of",
+    "can_fill",
     "check_source",
     "is_time",
     "require_columns",

@@ -81,6 +81,15 @@ def check_source(name: str, source: Source, wanted: pa.DataType) -> None:
         check_source(f"{name}.{child.name}", source[child.name], child.type)
 
 
+def can_fill(source: Source, wanted: pa.DataType) -> bool:
+    """Return whether a column of hot rows can be filled exactly; see `check_source`."""
+    try:
+        check_source("", source, wanted)
+    except UnsupportedFormatError:
+        return False
+    return True
+
+
 def fields_of(source: Source) -> set[str]:
     """Return the fields of a record that a column is made of."""
     if source is None:

@@ -1,225 +1,262 @@
-"""The content of one chunk: where its records were, their bytes, and columns that were decoded of them.
+"""A chunk: rows of hot ranges as one Parquet file that never changes, with a description in its footer.
 
-The three are files of their own. Bytes may be evicted before columns, because rows that are known to be
-rows need them no more; a chunk is there as long as its base is. This file must not know Kafka, nor which
-chunks are wanted.
+Engines read the file as it is: its columns have the table's field ids, and its pages are compressed with
+zstd, because Iceberg's Java reader fails on dictionary pages that Arrow compressed with lz4. What the records
+were that are no rows is in files beside it. Which chunks there are is `log_folder`.
 """
 
 from __future__ import annotations
 
-import bisect
-import contextlib
-import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from hotset.decode import Decoded
-from hotset.store.chunk_index import Chunk
-from hotset.store.chunk_times import times_note
-from hotset.store.file_names import BASE, RAW, ChunkName, new_columns
-from hotset.store.mapped_files import File, Maps, write_files
-from hotset.store.space import Space
-from hotset.store.stored_columns import (
-    Column,
-    Decode,
-    WantedColumns,
-    decode_columns,
-    pack_columns,
-    unpack_columns,
+from foundation.lru import LruCache
+from hotset.decode import LETTERS, BadRecord
+from hotset.kafka import OffsetRange
+from hotset.store.hot_rows import (
+    FILE_MARKS,
+    OFFSET,
+    OTHERS,
+    PARTITION,
+    PLACE,
+    RowCounts,
+    Rows,
+    cut_ranges,
+    filter_within,
+    newest_of,
 )
 
-_BASE: Final = ("offset", "timestamp_ms")
-_ELSEWHERE: Final = frozenset({"partition", *_BASE})
-# Columns that say the same of each record are made once, for so many of them.
-_REPEATED: Final = 131_072
-_TOGETHER_BYTES: Final = 1024 * 1024
-_TOMBSTONES: Final = "tombstones"
+ROWS: Final = ".parquet"
+OTHER_RECORDS: Final = ".others"
+DEAD_LETTERS: Final = ".letters"
+
+# As DuckDB reads them in parallel, and Spark prunes them.
+_GROUP_ROWS: Final = 122_880
+_DESCRIPTION: Final = b"kafkaiceberg.chunk"
+_TRIMMED: Final = 256
 
 
-class Piece(NamedTuple):
-    """Some consecutive records of a partition, and what a decoder made of their values."""
+@dataclass(frozen=True, slots=True)
+class ChunkInfo:
+    """What a chunk holds.
 
-    raw: pa.RecordBatch
-    decoded: Decoded
+    Attributes:
+        ranges: Its ranges, at most one per partition.
+        epochs: For each range, the epoch of the leader under which it was read.
+        counts: What the records were.
+        size_bytes: How much memory its rows take.
+        with_nan: Names of the top columns of floats in which some value is NaN.
+    """
 
-
-@dataclass(slots=True)
-class Held:
-    """A chunk's content, in files or only in memory."""
-
-    partition: int
-    base: pa.RecordBatch = field(repr=False)
-    tombstones: int
-    raw: pa.RecordBatch | None = field(repr=False)
-    columns: dict[str, Column] = field(repr=False)
-
-    @classmethod
-    def of(cls, partition: int, batch: pa.RecordBatch) -> Held:
-        """Hold what a drain gave of one partition."""
-        kept = [name for name in batch.schema.names if name not in _ELSEWHERE]
-        return cls(partition, batch.select(_BASE), batch.column("value").null_count, batch.select(kept), {})
+    ranges: tuple[OffsetRange, ...]
+    epochs: tuple[int, ...]
+    counts: RowCounts
+    size_bytes: int
+    with_nan: frozenset[str]
 
     @property
-    def nbytes(self) -> int:
-        """About how many bytes of memory it is."""
-        raw_bytes = 0 if self.raw is None else self.raw.nbytes
-        columns_bytes = sum(each.values.nbytes for each in self.columns.values())
-        return int(self.base.nbytes + raw_bytes + columns_bytes)
+    def places(self) -> tuple[tuple[OffsetRange, int], ...]:
+        """Each range with its leader's epoch."""
+        return tuple(zip(self.ranges, self.epochs, strict=True))
 
-    def piece(self, start: int, end: int, wanted: WantedColumns, decode: Decode) -> Piece:
-        """Return the records of `[start, end)`; columns that are not held are decoded and not kept.
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A chunk that is there, or was there a moment ago. Equal paths are the same rows."""
+
+    path: Path
+    info: ChunkInfo = field(compare=False)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Its file, and those that may be beside it."""
+        return self.path, self.path.with_suffix(OTHER_RECORDS), self.path.with_suffix(DEAD_LETTERS)
+
+    def is_within(self, ranges: Sequence[OffsetRange]) -> bool:
+        """Return whether all its records lie within ranges, at most one per partition."""
+        return cut_ranges(self.info.ranges, ranges) == self.info.ranges
+
+    def counts_within(self, ranges: Sequence[OffsetRange]) -> RowCounts:
+        """Return what the records were that lie within ranges.
 
         Raises:
-            HotsetError: What decoding needs could not be had.
+            OSError: The file is gone.
         """
-        offsets = self.base.column("offset")
-        first = bisect.bisect_left(offsets, start, key=_number) if start else 0
-        rows = bisect.bisect_left(offsets, end, key=_number) - first
-        raw = self._raw(first, rows)
-        if wanted.are_in(self.columns):
-            return Piece(raw, wanted.combine(self.columns, first, rows))
-        lacking = wanted.lacking(self.columns)
-        here = {name: column.part(first, rows) for name, column in self.columns.items()}
-        return Piece(raw, wanted.combine({**here, **decode_columns(decode, raw, lacking)}, 0, rows))
+        if self.is_within(ranges):
+            return self.info.counts
+        return _counts_within(self, cut_ranges(self.info.ranges, ranges))
 
-    def decode(self, decode: Decode, wanted: WantedColumns) -> dict[str, Column]:
-        """Return those of the wanted columns that are not held, of all records.
+    def batches_within(
+        self, ranges: Sequence[OffsetRange], columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Return the rows within ranges, with these columns; the chunk may go once this has returned.
 
         Raises:
-            HotsetError: What decoding needs could not be had.
+            OSError: The file is gone.
         """
-        if wanted.are_in(self.columns):
-            return {}
-        return decode_columns(decode, self._raw(0, self.base.num_rows), wanted.lacking(self.columns))
+        file, names = pq.ParquetFile(self.path), list(columns)
+        # A name may also be the path of a field in another column, which is read with it then.
+        if self.is_within(ranges):
+            return (batch.select(names) for batch in file.iter_batches(columns=names))
+        batches = file.iter_batches(columns=[*names, PARTITION, OFFSET])
+        tables = (filter_within(pa.Table.from_batches([batch]), ranges) for batch in batches)
+        return (batch for table in tables for batch in table.select(names).to_batches())
 
-    def _raw(self, first: int, rows: int) -> pa.RecordBatch:
-        base = self.base.slice(first, rows)
-        if self.raw is None:
-            # All of them are rows, so nobody looks at their bytes; they only have to be there.
-            rest = {"value": _nothing(rows)}
-        else:
-            part = self.raw.slice(first, rows)
-            rest = dict(zip(part.schema.names, part.columns, strict=True))
-        arrays = {
-            "partition": _same(self.partition, rows),
-            **dict(zip(_BASE, base.columns, strict=True)),
-            **rest,
-        }
-        return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
+    def letters_within(self, ranges: Sequence[OffsetRange]) -> pa.Table:
+        """Return the dead letters that lie within ranges, if they were kept with the chunk.
+
+        Raises:
+            OSError: The file is gone.
+        """
+        path = self.path.with_suffix(DEAD_LETTERS)
+        if not self.info.counts.bad:
+            return LETTERS.empty_table()
+        return filter_within(pq.read_table(path, schema=LETTERS), ranges, ("partition", "offset"))
+
+    def read(self) -> Rows:
+        """Return all that it holds.
+
+        Raises:
+            OSError: A file is gone.
+        """
+        info, others, letters = self.info, OTHERS.empty_table(), None
+        if info.counts.tombstones or info.counts.bad:
+            others = pq.read_table(self.path.with_suffix(OTHER_RECORDS), schema=OTHERS)
+        if self.path.with_suffix(DEAD_LETTERS).exists():
+            letters = pq.read_table(self.path.with_suffix(DEAD_LETTERS), schema=LETTERS)
+        epochs = {r.partition: epoch for r, epoch in info.places}
+        rows = pq.ParquetFile(self.path).read()
+        return Rows(info.ranges, epochs, rows, others, letters, info.counts.newest_ms)
 
 
-def open_chunk(
-    maps: Maps, chunk: Chunk, partition: int, wanted: WantedColumns, extras: Collection[str]
-) -> Held | None:
-    """Return a chunk's content, or None if it is gone or is not enough to read these columns.
+def encode_chunk(found: Rows, schema: pa.Schema) -> dict[str, pa.Buffer]:
+    """Return the files of a chunk, by suffix, that holds these rows in order of partition and offset.
 
     Args:
-        maps: What is mapped already.
-        chunk: The chunk.
-        partition: Whose it is.
-        wanted: The columns.
-        extras: What is wanted of each record beside what its value tells: `value`, `key`, `headers`,
-            `timestamp_type`.
+        found: The rows.
+        schema: Their columns, with field ids.
     """
-    base = maps.get(chunk.path(BASE))
-    if base is None:
-        return None
-    columns: dict[str, Column] = {}
-    for kind in chunk.columns:
-        mapped = maps.get(chunk.path(kind), is_used=False)
-        if mapped is not None and any(name in wanted.names for name in mapped.batch.schema.names):
-            maps.get(chunk.path(kind))
-            columns.update(unpack_columns(mapped.batch, mapped.notes))
-    held = Held(partition, base.batch, base.notes[_TOMBSTONES], None, columns)
-    if wanted.are_in(columns) and not extras and not held.tombstones and wanted.are_clean(columns):
-        return held
-    raw = maps.get(chunk.path(RAW)) if chunk.has_raw else None
-    if raw is None or not set(extras) <= set(raw.batch.schema.names):
-        return None
-    held.raw = raw.batch
-    return held
+    rows = found.rows
+    order = pc.sort_indices(rows, [(PARTITION, "ascending"), (OFFSET, "ascending")])
+    rows = rows.select(schema.names).take(order).cast(schema)
+    info = ChunkInfo(
+        found.ranges,
+        tuple(found.epochs.get(r.partition, -1) for r in found.ranges),
+        found.counts,
+        rows.nbytes,
+        frozenset(name for name in schema.names if _has_nan(rows.column(name))),
+    )
+    files = {ROWS: _encode(rows, {_DESCRIPTION: _describe(info)})}
+    if found.others.num_rows:
+        files[OTHER_RECORDS] = _encode(found.others)
+    if found.letters is not None and found.letters.num_rows:
+        files[DEAD_LETTERS] = _encode(found.letters)
+    return files
 
 
-def open_all(maps: Maps, chunk: Chunk, partition: int) -> Held | None:
-    """Return all of a chunk's content without using it, or None if it is gone."""
-    base = maps.get(chunk.path(BASE), is_used=False)
-    raw = maps.get(chunk.path(RAW), is_used=False) if chunk.has_raw else None
-    columns: dict[str, Column] = {}
-    for kind in chunk.columns:
-        mapped = maps.get(chunk.path(kind), is_used=False)
-        if mapped is not None:
-            columns.update(unpack_columns(mapped.batch, mapped.notes))
-    if base is None:
-        return None
-    return Held(partition, base.batch, base.notes[_TOMBSTONES], None if raw is None else raw.batch, columns)
+def open_chunk(path: Path) -> Chunk:
+    """Return the chunk whose file is at a path.
+
+    Raises:
+        OSError, pyarrow.ArrowException: It is gone.
+        ValueError: It is no chunk.
+    """
+    told = pq.read_metadata(path).metadata or {}
+    if _DESCRIPTION not in told:
+        raise ValueError(f"{path} is no chunk")
+    return Chunk(path, _parse(json.loads(told[_DESCRIPTION])))
 
 
-def chunk_of(name: ChunkName, folder: Path, held: Held) -> Chunk:
-    """Return the chunk that some content will be, once it is stored."""
-    return Chunk(name, folder, held.raw is not None, (new_columns(),) if held.columns else ())
+def join_rows(parts: Sequence[Rows]) -> Rows:
+    """Return neighbours as one; a partition's ranges must follow each other in the order given."""
+    spans: dict[int, OffsetRange] = {}
+    epochs: dict[int, int] = {}
+    for part in parts:
+        for each in part.ranges:
+            before = spans.get(each.partition)
+            assert before is None or before.end == each.start, f"{before} is not followed by {each}"
+            start = each.start if before is None else before.start
+            spans[each.partition] = OffsetRange(each.partition, start, each.end)
+            epochs[each.partition] = part.epochs.get(each.partition, -1)
+    letters = [part.letters for part in parts if part.letters is not None]
+    newest = [part.newest_ms for part in parts if part.newest_ms is not None]
+    return Rows(
+        tuple(spans[p] for p in sorted(spans)),
+        epochs,
+        pa.concat_tables([part.rows for part in parts]),
+        pa.concat_tables([part.others for part in parts]),
+        pa.concat_tables(letters) if letters else None,
+        max(newest, default=None),
+    )
 
 
-def store_chunk(space: Space, chunk: Chunk, held: Held, keep: Collection[str]) -> bool:
-    """Write a chunk whole or not at all, by writing its base last; return whether there was room."""
-    files = _files_of(chunk, held)
-    # Together they are cheaper, and take more memory.
-    is_little = held.nbytes <= _TOGETHER_BYTES
-    groups: Iterable[Sequence[File]] = [tuple(files)] if is_little else ((file,) for file in files)
-    is_stored = all(write_files(space, group, keep) for group in groups)
-    if not is_stored:
-        remove_chunk(chunk)
-    return is_stored
+_trimmed: Final[LruCache[tuple[Path, tuple[OffsetRange, ...]], RowCounts]] = LruCache(_TRIMMED)
 
 
-def _files_of(chunk: Chunk, held: Held) -> Iterator[File]:
-    if held.raw is not None:
-        yield File(chunk.path(RAW), held.raw, {})
-    for kind in chunk.columns:
-        yield File(chunk.path(kind), *pack_columns(held.columns))
-    notes = {_TOMBSTONES: held.tombstones, **times_note(held.base)}
-    yield File(chunk.path(BASE), held.base, notes)
+def _counts_within(chunk: Chunk, ranges: tuple[OffsetRange, ...]) -> RowCounts:
+    found = _trimmed.get((chunk.path, ranges))
+    if found is None:
+        file = pq.ParquetFile(chunk.path)
+        needed = [f.name for f in (*PLACE, *FILE_MARKS) if f.name in file.schema_arrow.names]
+        places = filter_within(file.read(needed), ranges)
+        others = OTHERS.empty_table()
+        if chunk.info.counts.tombstones or chunk.info.counts.bad:
+            path = chunk.path.with_suffix(OTHER_RECORDS)
+            others = filter_within(pq.read_table(path, schema=OTHERS), ranges)
+        found = Rows(ranges, {}, places, others, None, newest_of(places, others)).counts
+        _trimmed.put((chunk.path, ranges), found)
+    return found
 
 
-def store_columns(
-    space: Space, chunk: Chunk, kind: str, columns: Mapping[str, Column], keep: Collection[str]
-) -> bool:
-    """Add decoded columns to a chunk; return whether there was room."""
-    return write_files(space, [File(chunk.path(kind), *pack_columns(columns))], keep)
+def _has_nan(values: pa.ChunkedArray) -> bool:
+    return pa.types.is_floating(values.type) and bool(pc.any(pc.is_nan(values)).as_py())
 
 
-def remove_chunk(chunk: Chunk) -> None:
-    """Remove a chunk; who has its rows keeps them."""
-    for path in chunk.paths():
-        with contextlib.suppress(OSError):
-            path.unlink()
+def _encode(rows: pa.Table, told: dict[bytes, bytes] | None = None) -> pa.Buffer:
+    into = pa.BufferOutputStream()
+    # Small decimals are whole numbers in files, says Iceberg's specification.
+    with pq.ParquetWriter(into, rows.schema, compression="zstd", store_decimal_as_integer=True) as writer:
+        writer.write_table(rows, row_group_size=_GROUP_ROWS)
+        writer.add_key_value_metadata(told or {})
+    return into.getvalue()
 
 
-def _same(partition: int, rows: int) -> pa.Array:
-    if rows > _REPEATED:
-        return pa.repeat(pa.scalar(partition, pa.int32()), rows)
-    return _same_often(partition).slice(0, rows)
+def _describe(info: ChunkInfo) -> bytes:
+    counts = info.counts
+    told = {
+        "ranges": [[r.partition, r.start, r.end] for r in info.ranges],
+        "epochs": info.epochs,
+        "rows": counts.rows,
+        "tombstones": counts.tombstones,
+        "bad": counts.bad,
+        "bad_rows": counts.bad_rows,
+        "first_bad": [[each.partition, each.offset, each.reason] for each in counts.first_bad],
+        "newest_ms": counts.newest_ms,
+        "size_bytes": info.size_bytes,
+        "with_nan": sorted(info.with_nan),
+    }
+    return json.dumps(told).encode()
 
 
-@functools.lru_cache(maxsize=256)
-def _same_often(partition: int) -> pa.Array:
-    return pa.repeat(pa.scalar(partition, pa.int32()), _REPEATED)
-
-
-def _nothing(rows: int) -> pa.Array:
-    if rows > _REPEATED:
-        return pa.repeat(pa.scalar(b"", pa.binary()), rows)
-    return _nothing_often().slice(0, rows)
-
-
-@functools.lru_cache(maxsize=1)
-def _nothing_often() -> pa.Array:
-    return pa.repeat(pa.scalar(b"", pa.binary()), _REPEATED)
-
-
-def _number(scalar: pa.Scalar) -> int:
-    number: int = scalar.as_py()
-    return number
+def _parse(told: Any) -> ChunkInfo:
+    return ChunkInfo(
+        tuple(OffsetRange(*each) for each in told["ranges"]),
+        tuple(told["epochs"]),
+        RowCounts(
+            told["rows"],
+            told["tombstones"],
+            told["bad"],
+            told["bad_rows"],
+            tuple(BadRecord(*each) for each in told["first_bad"]),
+            told["newest_ms"],
+        ),
+        told["size_bytes"],
+        frozenset(told["with_nan"]),
+    )

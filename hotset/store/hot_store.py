@@ -1,28 +1,33 @@
-"""The store of this process: a folder shared with others, and the maps that this process has of it.
+"""The store of this process: a folder shared with others, and the logs that this process has read.
 
 There is one for each folder and process, however many tables use it. It must not know what is read.
 """
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from foundation.lru import LruCache
+from hotset.kafka import OffsetRange
 from hotset.store.background_tasks import WRITES
-from hotset.store.fetch import TopicSource
-from hotset.store.file_names import LOGS, LogName
-from hotset.store.housekeeping import Keeper
-from hotset.store.mapped_files import Maps
+from hotset.store.housekeeping import Chore, Keeper
+from hotset.store.leases import lease_chunks
+from hotset.store.log_folder import LOGS, LogFolder, log_name
 from hotset.store.presence import be_present, remove_if_alone
+from hotset.store.read_meter import ReadMeter
+from hotset.store.resident_log import HotRows, ResidentLog
+from hotset.store.row_source import RowSource
 from hotset.store.space import Space
 from hotset.store.store_folder import find_root
 
 _SETTLE_S: Final = 5.0
+_LOGS_KEPT: Final = 256
+_STORES_KEPT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +48,57 @@ class HotStore:
     """A store as this process sees it. Not to be carried across a fork."""
 
     space: Space
-    maps: Maps
     keeper: Keeper
+    _logs: LruCache[str, ResidentLog] = field(default_factory=lambda: LruCache(_LOGS_KEPT))
+
+    def read(
+        self, source: RowSource, ranges: Sequence[OffsetRange], meter: ReadMeter, *, as_chunks: bool = False
+    ) -> HotRows:
+        """Return the rows of ranges, at most one per partition, from the store as far as it has them.
+
+        Args:
+            source: The topic, as a cut that was just taken found it.
+            ranges: What to read.
+            meter: Told what came from where.
+            as_chunks: Whether all rows are to be in chunks, unless there is no room for them.
+
+        Raises:
+            HotsetError: What was missing could not be read to its end, or a record does not decode.
+        """
+        family, name = log_name(source, self._cluster(source))
+        log = self._logs.get(name)
+        if log is None:
+            log = self._logs.keep(name, ResidentLog(LogFolder(self.space, self.folder / name)))
+        found = log.read(source, ranges, meter, as_chunks=as_chunks)
+        self.keeper.note(Chore(log.folder, family, source.schema, dict(source.starts)))
+        return found
+
+    @property
+    def folder(self) -> Path:
+        """Where all chunks are."""
+        return self.space.root / LOGS
+
+    def lease(self, names: Iterable[str], for_s: float) -> None:
+        """Keep chunks from being removed for some seconds, by whatever process.
+
+        Raises:
+            OSError: The folder is gone, or full.
+        """
+        lease_chunks(self.space.root, names, for_s)
 
     def settle(self, within_s: float = 60.0) -> bool:
         """Wait until background tasks have ended; return whether they did in time."""
         until_s = time.monotonic() + within_s
         return WRITES.settle(within_s) and self.keeper.settle(max(0.0, until_s - time.monotonic()))
 
-    def folder(self, log: LogName, partition: int) -> Path:
-        """Return where chunks of a partition are."""
-        return self.space.root / LOGS / str(log) / str(partition)
-
-    def log(self, source: TopicSource) -> LogName:
-        """Return what the log of a source is called in the store.
-
-        Raises:
-            KafkaUnavailableError, KafkaAccessError: The cluster did not say who it is.
-        """
+    @staticmethod
+    def _cluster(source: RowSource) -> str:
+        # Servers alone are no identity, and a copy of a cluster has the id of the original.
         servers = source.client.properties["bootstrap.servers"]
-        cluster = f"{source.client.cluster_id(source.deadline)} {servers}"
-        digest = hashlib.sha256(cluster.encode()).hexdigest()
-        return LogName(digest, source.topic, source.topic_id, source.isolation)
+        return f"{source.client.cluster_id(source.deadline)} {servers}"
+
+
+_stores: Final[LruCache[tuple[int, StoreSettings], HotStore]] = LruCache(_STORES_KEPT)
 
 
 def open_store(settings: StoreSettings) -> HotStore | None:
@@ -73,7 +107,13 @@ def open_store(settings: StoreSettings) -> HotStore | None:
     Raises:
         HotStoreError: The folder that the settings name cannot be used.
     """
-    return _open(os.getpid(), settings)
+    mine = (os.getpid(), settings)
+    found = _stores.get(mine)
+    if found is None and (root := find_root(settings.path)) is not None:
+        be_present(root)
+        # Threads that come at once share one, or they would read the same records each for itself.
+        found = _stores.keep(mine, HotStore(Space(root, settings.limit_bytes), Keeper()))
+    return found
 
 
 def clear_store(settings: StoreSettings) -> bool:
@@ -84,19 +124,3 @@ def clear_store(settings: StoreSettings) -> bool:
     """
     store = open_store(settings)
     return store is not None and store.settle(_SETTLE_S) and remove_if_alone(store.space.root)
-
-
-@functools.lru_cache(maxsize=16)
-def _open(pid: int, settings: StoreSettings) -> HotStore | None:
-    root = find_root(settings.path)
-    if root is None:
-        return None
-    be_present(root)
-    space = Space(root, settings.limit_bytes)
-    maps = _maps(pid, space.root)
-    return HotStore(space, maps, Keeper(space, maps))
-
-
-@functools.lru_cache(maxsize=16)
-def _maps(_pid: int, _root: Path) -> Maps:
-    return Maps()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import functools
 import os
 import shutil
 import time
@@ -19,18 +18,21 @@ _FILE: Final = "users"
 _PAUSE_S: Final = 0.01
 _TRIES: Final = 100
 
+# Process and folder to the file by which the process is present.
+_files: Final[dict[tuple[int, Path], int]] = {}
+
 
 def be_present(root: Path) -> None:
     """Let other processes know, until this one ends, that it uses the store in a folder.
 
     Whoever cannot say so may find his files gone, and reads anew.
     """
-    _present(os.getpid(), root)
+    _present(root)
 
 
 def remove_if_alone(root: Path) -> bool:
     """Remove what is in a store's folder unless another process uses it; return whether that was so."""
-    file = _present(os.getpid(), root)
+    file = _present(root)
     if file is None:
         return False
     try:
@@ -51,14 +53,15 @@ def remove_if_alone(root: Path) -> bool:
     return True
 
 
-@functools.lru_cache(maxsize=16)
-def _present(_pid: int, root: Path) -> int | None:
-    with contextlib.suppress(OSError):
-        file = os.open(root / _FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        if _share(file):
-            return file
-        os.close(file)
-    return None
+def _present(root: Path) -> int | None:
+    mine = (os.getpid(), root)
+    if mine not in _files:
+        with contextlib.suppress(OSError):
+            file = os.open(root / _FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            # With two such files, of threads that came at once, a process would not be alone with itself.
+            if not _share(file) or _files.setdefault(mine, file) != file:
+                os.close(file)
+    return _files.get(mine)
 
 
 def _share(file: int) -> bool:

@@ -1,8 +1,9 @@
 """How much the store may hold, over all processes, and what goes first.
 
-Who wants to write has to reserve first, under a lock that all processes share, and the file is as large
-as it will be from then on. A counter says how much is reserved; it may be too high, since what is
-removed is not subtracted, and is counted anew when it seems too high. It is never too low.
+Files are written under another name and renamed when they are whole, so whoever ends a process at any instant
+leaves no torn one. Before it writes, a process makes files of the sizes that it needs, under a lock that all
+share, so that who counts anew meanwhile counts them too. The counter may be too high, since what is removed
+is not subtracted, and is counted anew when it seems so; it is never too low.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hotset.store.file_names import BASE, parse_file
-from hotset.store.offset_locks import close_own, open_own
+import pyarrow as pa
+
+from hotset.store.chunk import ROWS
+from hotset.store.file_locks import close_own, open_own
+from hotset.store.leases import leased_names
 from hotset.store.store_folder import make_folder
 
 MAKING: Final = "making"
@@ -28,6 +32,8 @@ _SLACK: Final = 16
 # The file system must keep room for others.
 _SHARE: Final = 2
 _ABANDONED_S: Final = 1.0
+# Who has chosen a chunk opens it a moment later.
+_IN_USE_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,51 +46,24 @@ class Space:
     root: Path
     limit_bytes: int
 
-    def reserve(self, sizes_bytes: Sequence[int], keep: Collection[str]) -> list[tuple[Path, int]] | None:
-        """Make locked files of these sizes in which something may be written, or None if there is no room.
-
-        Args:
-            sizes_bytes: What will be written to each.
-            keep: Names of chunks that must not be evicted for it.
-
-        Returns:
-            The files and their descriptors, each for `close_own` when the file has its final name.
+    def write(self, files: Mapping[Path, pa.Buffer]) -> bool:
+        """Write files, in their order, each whole or not at all; return whether there was room.
 
         Raises:
             OSError: The folder is gone, or full.
         """
-        limit, size_bytes = self._limit(), sum(sizes_bytes)
-        if size_bytes > limit:
-            return None
-        with self._locked() as counter:
-            used = _reserved(counter, limit)
-            if used + size_bytes > limit:
-                used = self._evict(limit - size_bytes, keep)
-            if used + size_bytes > limit:
-                os.pwrite(counter, b"%32d" % used, 0)
-                return None
-            made: list[tuple[Path, int]] = []
-            try:
-                for each_bytes in sizes_bytes:
-                    made.append(self._make())
-                    fcntl.flock(made[-1][1], fcntl.LOCK_EX)
-                    os.truncate(made[-1][1], each_bytes)
-                os.pwrite(counter, b"%32d" % (used + size_bytes), 0)
-            except BaseException:
-                for path, file in made:
-                    path.unlink(missing_ok=True)
-                    close_own(file)
-                raise
-            return made
-
-    def _make(self) -> tuple[Path, int]:
-        path = self.root / MAKING / secrets.token_hex(8)
-        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
+        made = self._reserve([content.size for content in files.values()])
+        if made is None:
+            return False
         try:
-            return path, open_own(path, flags)
-        except FileNotFoundError:
-            make_folder(path.parent)
-            return path, open_own(path, flags)
+            for (place, file), (path, content) in zip(made, files.items(), strict=True):
+                view = memoryview(content)
+                while view:
+                    view = view[os.write(file, view) :]
+                _move(place, path)
+        finally:
+            _give_up(made)
+        return True
 
     def used_bytes(self) -> int:
         """Return the sizes of all files together, as they are now.
@@ -102,6 +81,37 @@ class Space:
                     if time.time() - entry.stat().st_mtime > _ABANDONED_S:
                         _remove_if_unlocked(Path(entry.path))
 
+    def _make(self) -> tuple[Path, int]:
+        path = self.root / MAKING / secrets.token_hex(8)
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
+        try:
+            return path, open_own(path, flags)
+        except FileNotFoundError:
+            make_folder(path.parent)
+            return path, open_own(path, flags)
+
+    def _reserve(self, sizes_bytes: Sequence[int]) -> list[tuple[Path, int]] | None:
+        """Make locked files of these sizes, which count from now on; None if there is no room."""
+        limit, size_bytes = self._limit(), sum(sizes_bytes)
+        if size_bytes > limit:
+            return None
+        made: list[tuple[Path, int]] = []
+        with self._locked() as counter:
+            used = _reserved(counter, limit)
+            if used + size_bytes > limit:
+                used = self._evict(limit - size_bytes, leased_names(self.root))
+            has_room = used + size_bytes <= limit
+            try:
+                for each_bytes in sizes_bytes if has_room else ():
+                    made.append(self._make())
+                    fcntl.flock(made[-1][1], fcntl.LOCK_EX)
+                    os.truncate(made[-1][1], each_bytes)
+                os.pwrite(counter, b"%32d" % (used + size_bytes if has_room else used), 0)
+            except BaseException:
+                _give_up(made)
+                raise
+        return made if has_room else None
+
     def _limit(self) -> int:
         found = os.statvfs(self.root)
         return min(self.limit_bytes, found.f_blocks * found.f_frsize // _SHARE)
@@ -118,20 +128,16 @@ class Space:
     def _evict(self, limit: int, keep: Collection[str]) -> int:
         """Remove what was not used for longest until no more than `limit` is left; return what is left."""
         self.remove_abandoned()
-        found = sorted(_files(self.root), key=lambda item: item[1].st_mtime_ns)
-        used = sum(status.st_size for _, status in found)
-        if used <= limit:
-            return used
-        sizes = {path: status.st_size for path, status in found}
-        for path, _ in found:
-            if used <= limit - limit // _SLACK:
+        files = _files(self.root)
+        used = sum(status.st_size for _, status in files)
+        sizes = {path: status.st_size for path, status in files}
+        chunks = sorted((status.st_mtime, path) for path, status in files if path.suffix == ROWS)
+        for used_s, path in chunks:
+            if used <= limit - limit // _SLACK or time.time() - used_s < _IN_USE_S:
                 break
-            parsed = parse_file(path.name)
-            if path not in sizes or parsed is None or str(parsed[0]) in keep:
+            if path.stem in keep:
                 continue
-            # The other files of a chunk are of no use without its base.
-            together = list(path.parent.glob(f"{parsed[0]}.*")) if parsed[1] == BASE else [path]
-            for each in sorted(together, key=lambda one: one.suffix != f".{BASE}"):
+            for each in sorted(path.parent.glob(f"{path.stem}.*"), key=lambda one: one.suffix != ROWS):
                 each.unlink(missing_ok=True)
                 used -= sizes.pop(each, 0)
         return used
@@ -145,14 +151,32 @@ def _reserved(counter: int, limit: int) -> int:
         return limit
 
 
+def _move(made: Path, path: Path) -> None:
+    try:
+        made.rename(path)
+    except FileNotFoundError:
+        make_folder(path.parent)
+        made.rename(path)
+
+
+def _give_up(made: Sequence[tuple[Path, int]]) -> None:
+    """Let go of files, and remove those that were not moved away."""
+    for path, file in made:
+        path.unlink(missing_ok=True)
+        close_own(file)
+
+
 def _files(root: Path) -> list[tuple[Path, os.stat_result]]:
-    found = []
-    for folder, _, names in os.walk(root):
+    found: dict[int, tuple[Path, os.stat_result]] = {}
+    for folder, folders, names in os.walk(root):
+        # A file may be moved from here meanwhile. It is then found twice, and not never.
+        folders.sort(key=lambda name: name != MAKING)
         for name in names:
             with contextlib.suppress(OSError):
                 path = Path(folder, name)
-                found.append((path, path.stat()))
-    return found
+                status = path.stat()
+                found[status.st_ino] = (path, status)
+    return list(found.values())
 
 
 def _remove_if_unlocked(path: Path) -> None:

@@ -16,8 +16,8 @@ import pytest
 from coldset.errors import ColdReadError
 from coldset.plan.parquet_scan import ParquetScan
 from federation.engine.run import statement_thread as aside
+from federation.engine.run.answer import Limits
 from federation.engine.run.clock import StatementClock
-from federation.engine.run.execution import Limits
 from federation.engine.run.query import run_query
 from federation.engine.run.statement_thread import left_behind, run_aside
 from federation.errors import EngineError, QueryCancelledError, QueryTimeoutError

@@ -21,8 +21,9 @@ from coldset.errors import ColdReadError
 from coldset.files.duckdb_sql import quoted
 from coldset.plan.parquet_scan import DeletedRows, plan_parquet_scan
 from coldset.table.catalog import pin
+from federation.engine.run.answer import Answer
 from federation.engine.run.instance import deletes_of, open_cursor
-from federation.engine.run.query import Answer, run_query
+from federation.engine.run.query import run_query
 from federation.errors import SqlError
 from federation.options.definition import merge_options
 from tests.builders import unique

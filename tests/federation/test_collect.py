@@ -12,8 +12,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from federation.engine.run.answer import Limits
 from federation.engine.run.collect import ResultGrewError, collect_at_once, collect_in_turn, is_row_by_row
-from federation.engine.run.execution import Limits
 from federation.engine.run.query import run_query
 from federation.errors import ResultTooLargeError
 from tests.federation.test_cold_scan import Alone
@@ -94,7 +94,7 @@ def test_a_statement_that_made_the_process_grow_is_run_again_in_turn(
         in_turn.append(limits["max_rows"])
         return collect_in_turn(*args, **limits)
 
-    monkeypatch.setattr("federation.engine.run.execution.collect_in_turn", counted)
+    monkeypatch.setattr("federation.engine.run.attempt.collect_in_turn", counted)
     # Long enough for somebody to look how large the process is.
     answer = table.ask("SELECT id, length(repeat(note, 20000)) AS n FROM {t}")
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from coldset.errors import ColdReadError
-from federation.engine.run.execution import Limits
+from federation.engine.run.answer import Limits
 from federation.engine.run.instance import open_cursor
 from federation.engine.run.query import run_query
 from federation.errors import (

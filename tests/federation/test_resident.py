@@ -1,28 +1,22 @@
 """Statements over rows that were kept for the statement before: the same answers, and nothing is asked twice.
 
-Each answer is compared with one that Kafka alone gives. The statements are those that look at columns in ways
-which their text hardly tells.
+Each answer is compared with one that Kafka alone gives, for rows in chunks and rows in memory. The statements
+are those that look at columns in ways which their text hardly tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pytest
 
-from federation.cut.take import take_cut
-from federation.engine.run import resident_rows as resident
-from federation.engine.run.instance import open_cursor
+import federation.engine.run.attempt as attempt
 from federation.engine.run.query import run_query
-from federation.engine.run.streams import TableStreams
-from federation.engine.run.views import is_not_read, show_hot_only
 from federation.engine.statement.statement import parse_statement
-from federation.errors import SqlError
-from federation.options.definition import Part
-from hotset.errors import DecodeError
+from federation.errors import EngineError, SqlError
+from hotset.errors import DecodeError, UnsupportedFormatError
 from tests.builders import Lake, commit_until, delete_topic, make_topic, produce
 from tests.conftest import MakeLake
 
@@ -51,8 +45,15 @@ def orders(first: int, end: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.fixture(params=[1, 1000], ids=["chunks", "tail"])
+def tail_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many rows are worth a chunk: any two, or none that a test has."""
+    monkeypatch.setattr("hotset.store.resident_log._TAIL_ROWS", request.param)
+    return int(request.param)
+
+
 @pytest.fixture
-def hot(lake: MakeLake) -> Lake:
+def hot(lake: MakeLake, tail_rows: int) -> Lake:
     """Nine orders on two partitions, none of them in the table, and a store."""
     made = lake(schema=SCHEMA).having(hotStore="on_demand")
     produce(made.bootstrap, made.topic, orders(0, 5), partition=0)
@@ -199,16 +200,6 @@ def test_a_wrong_statement_is_told_of_in_its_own_words(hot: Lake) -> None:
 
 
 @pytest.mark.kafka
-def test_rows_are_looked_up_in_the_store_again_after_a_while(
-    hot: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    count(hot)
-    monkeypatch.setattr(resident, "_GOOD_S", 0.0)
-
-    assert count(hot) == (9, 0, 9)
-
-
-@pytest.mark.kafka
 def test_two_tables_of_one_topic_are_kept_apart(hot: Lake, lake: MakeLake) -> None:
     other = lake(schema=pa.schema([("kind", pa.string())])).having(hotStore="on_demand")
     tables = {hot.table: hot.merged(), other.table: {**other.merged(), "subscribe": hot.topic}}
@@ -221,64 +212,57 @@ def test_two_tables_of_one_topic_are_kept_apart(hot: Lake, lake: MakeLake) -> No
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("column", SCHEMA.names)
-def test_a_column_that_was_not_read_cannot_be_looked_at(
-    hot: Lake, make_streams: Callable[[Lake], TableStreams], column: str
+@pytest.mark.parametrize("when", ["before it begins", "while it runs"])
+def test_a_statement_whose_chunks_go_is_run_anew(
+    hot: Lake, tail_rows: int, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    streams = make_streams(hot)
-    streams.columns = tuple(name for name in SCHEMA.names if name != column)
-    read = streams.load()
-    assert read is not None
-    cursor = open_cursor()
-    show_hot_only(cursor, "t", streams, read)
+    assert count(hot) == (9, 9, 0)
+    step, gone = ("show_table" if when == "before it begins" else "collect_in_turn"), list[Path]()
+    real = getattr(attempt, step)
 
-    assert cursor.sql("select count(*) from t").fetchall() == [(9,)]
-    with pytest.raises(duckdb.Error) as caught:
-        cursor.sql(f"select max({column}) from t").fetchall()
-    assert is_not_read(caught.value)
-    cursor.close()
+    def losing(*args: Any, **how: Any) -> Any:
+        there = list(Path(hot.options["hotStorePath"]).glob("logs/*/*.parquet"))
+        for path in there if not gone else ():
+            path.unlink()
+        gone.extend(there)
+        return real(*args, **how)
 
+    monkeypatch.setattr(attempt, step, losing)
 
-@pytest.fixture
-def make_streams() -> Callable[[Lake], TableStreams]:
-    return lambda lake: TableStreams(take_cut(lake.merged()), lambda: None, {Part.ROWS})
+    assert rows(hot, "select sum(id) as s from {t}") == [{"s": 36}]
+    assert bool(gone) == (tail_rows == 1)
 
 
-def test_a_text_tells_what_is_nothing_but_a_count() -> None:
-    def told(sql: str) -> str | None:
-        return parse_statement(sql, ["a.t"]).counted_as
+@pytest.mark.kafka
+@pytest.mark.parametrize("tail_rows", [1], indirect=True)
+def test_a_statement_whose_chunks_go_each_time_ends_in_an_error(
+    hot: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = attempt.show_table
 
-    assert told("select count(*) from a.t") == "count_star()"
-    assert told('select count(*) as "n o" from t') == "n o"
-    for other in (
-        "select count(*) from t where id = 1",
-        "select count(*), 1 from t",
-        "select count(id) from t",
-        "select count(*) over () from t",
-        "select count(*) from t limit 1",
-        "select count(*) from t having count(*) > 1",
-        "select count(*) from t tablesample 10%",
-        "select distinct count(*) from t",
-        "select count(*) from t, t u",
-        "select count(*) from t group by all",
-        "select count(*) filter (id = 1) from t",
-        "with x as (select 1) select count(*) from t",
-        "select count(*) from (from t)",
-        "select count(*) from t union all select 1",
-    ):
-        assert told(other) is None, other
+    def losing(*args: Any) -> None:
+        for path in Path(hot.options["hotStorePath"]).glob("logs/*/*.parquet"):
+            path.unlink()
+        real(*args)
+
+    monkeypatch.setattr(attempt, "show_table", losing)
+
+    with pytest.raises(EngineError, match="removed while they were read"):
+        rows(hot, "select sum(id) as s from {t}")
 
 
-def test_a_text_tells_its_names_or_that_it_does_not() -> None:
-    def told(sql: str) -> frozenset[str] | None:
-        return parse_statement(sql, ["a.t"]).names
+@pytest.mark.kafka
+def test_a_column_that_no_record_fills_fails_where_it_is_looked_at_only(
+    lake: MakeLake, tail_rows: int
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("at", pa.string())])
+    made = lake(schema=schema, partitions=1).having(hotStore="on_demand", kafkaColumns="key=at")
+    produce(made.bootstrap, made.topic, [{"id": n} for n in range(3)])
 
-    found = told('select x."Ä", sum(b) from t x where c between 1 and 2 group by all')
-    assert found is not None
-    assert {"ä", "b", "c"} <= found
-    assert "d" not in found
-    for unclear in ("select * from t", "select #1 from t", "describe t", "select try(a) from t"):
-        assert told(unclear) is None
+    for _ in range(2):
+        assert rows(made, "select sum(id) as s, count(*) as n from {t}") == [{"s": 3, "n": 3}]
+        with pytest.raises(UnsupportedFormatError, match="column 'at'"):
+            rows(made, "select at from {t}")
 
 
 def test_a_statement_that_was_parsed_is_the_same_again() -> None:

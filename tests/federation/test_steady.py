@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from federation.engine.lookahead.lookahead import Lookout
-from federation.engine.statement import hints as told
+from federation.engine.statement import steadiness
 from federation.engine.statement.statement import parse_statement
 from tests.federation.test_cold_scan import Alone
 
@@ -104,7 +104,7 @@ def test_no_function_that_the_engine_calls_unsteady_is_taken_for_a_steady_one() 
     names = [name for (name,) in duckdb.execute(unsteady).fetchall()]
 
     assert len(names) > 10
-    assert not any(told.is_steady({"class": "FUNCTION", "function_name": name}) for name in names)
+    assert not any(steadiness.is_steady({"class": "FUNCTION", "function_name": name}) for name in names)
 
 
 def test_no_name_that_the_engine_takes_for_a_function_is_taken_for_a_column() -> None:

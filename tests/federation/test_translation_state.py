@@ -22,7 +22,7 @@ from federation.boundary.redpanda.translation_state import (
     parse_address,
     parse_states,
 )
-from federation.engine.run.execution import Limits
+from federation.engine.run.answer import Limits
 from federation.engine.run.query import run_query
 from federation.errors import BoundaryUnknownError, OptionError, WriterUnavailableError
 from stack.redpanda import RedpandaProxy, reply

@@ -16,7 +16,7 @@ import pytest
 from coldset.table.catalog import pin
 from federation.cut.cut import Cut
 from federation.cut.take import take_cut
-from federation.engine.run.execution import Limits
+from federation.engine.run.answer import Limits
 from federation.engine.run.query import run_query
 from federation.errors import CutTokenError, IsolationMismatchError, QueryTimeoutError
 from hotset.kafka.offsets import Isolation, OffsetRange
@@ -136,7 +136,7 @@ def test_the_time_limit_stops_a_hot_read(lake: MakeLake, monkeypatch: pytest.Mon
             if False:
                 yield
 
-    monkeypatch.setattr("federation.read.split_reader.drain", endless)
+    monkeypatch.setattr("hotset.store.row_source.drain", endless)
 
     with pytest.raises(QueryTimeoutError):
         run_query(f"SELECT count(*) FROM {made.table}", {made.table: made.merged()}, Limits(timeout_ms=3000))

@@ -18,7 +18,6 @@ from hotset.decode.rows import RowDecoder
 from hotset.errors import DecodeError, SchemaMismatchError
 from hotset.registry.registry_client import SchemaRegistry
 from hotset.registry.registry_settings import parse_registry
-from hotset.store.stored_columns import WantedColumns
 from tests.fuzz.avro_bytes import counted, number
 from tests.hotset.avro_records import record_of
 from tests.hotset.raw import raw_records
@@ -130,17 +129,6 @@ def test_a_column_is_filled_by_the_same_field_whichever_are_asked_for(
     # What has a field of its name is not what another once was called.
     filled = {"a": None, "b": 7, "d": 8, "e": None}
     assert found == [{name: filled[name] for name in wanted}]
-
-
-def test_what_is_kept_of_a_column_is_not_that_of_a_table_with_other_columns(server: SmallRegistry) -> None:
-    registry = SchemaRegistry(parse_registry({"url": server.url}))
-    names = []
-    for columns in (["id"], ["id", "note"]):
-        whole = pa.schema([SCHEMA.field(name) for name in columns])
-        decoder = RowDecoder(RecordFormat("avro"), SCHEMA.remove(1), {}, "o", whole=whole, registry=registry)
-        names.append(WantedColumns.of(decoder.record_format, decoder.values, decoder.beside).names)
-
-    assert names[0] != names[1]
 
 
 def test_a_record_that_is_no_row_is_named(server: SmallRegistry) -> None:

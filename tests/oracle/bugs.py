@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from hotset.store.fetch import _Pending
+from hotset.store.file_names import LogName
 
 import coldset.table.ancestry as ancestry
 import federation.boundary.boundary_cache as cache
@@ -26,8 +28,6 @@ from hotset.drain.drain_ranges import _Drain
 from hotset.drain.python_source import ConsumedSource
 from hotset.kafka.offsets import Isolation, LogBounds
 from hotset.native.availability import PURE
-from hotset.store.fetch import _Pending
-from hotset.store.file_names import LogName
 from tests.oracle.world import World
 
 Plant = Callable[[pytest.MonkeyPatch, World], None]

@@ -50,8 +50,8 @@ READING: Final = [
     Step("federation.table", "read_split", 1),
     Step("federation.table", "plan_hot"),
     Step("federation.table", "read_split", 2),
-    Step("federation.read.split_reader", "drain"),
-    Step("federation.read.split_reader", "require_topic_id"),
+    Step("hotset.store.row_source", "drain"),
+    Step("hotset.store.row_source", "require_topic_id"),
 ]
 STEPS: Final = [*PLANNING, *READING]
 

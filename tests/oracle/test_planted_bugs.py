@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from federation.engine.run.streams import TableStreams
 
 import federation.cut.take as take
-from federation.engine.run.streams import TableStreams
 from tests.builders import delete_records, delete_topic, make_topic
 from tests.oracle import bugs, ways
 from tests.oracle.checker import Fault, Observed, Score, Verdict
@@ -49,7 +49,7 @@ def commit_before_pin(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
 def retention_before_read(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
     here = some_of_both(world)
     happens = lambda: delete_records(here.lake.bootstrap, here.lake.topic, {0: 5})  # noqa: E731
-    before(patch, Step("federation.read.split_reader", "drain"), happens)
+    before(patch, Step("hotset.store.row_source", "drain"), happens)
     return here
 
 
@@ -193,7 +193,7 @@ def test_a_cut_that_is_not_kept_to_is_caught(world: MakeWorld, monkeypatch: pyte
 
 def test_an_error_that_is_not_declared_is_caught(world: MakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     here = some_of_both(world)
-    before(monkeypatch, Step("federation.read.split_reader", "drain"), lambda: 1 // 0)
+    before(monkeypatch, Step("hotset.store.row_source", "drain"), lambda: 1 // 0)
 
     assert ask(here).kinds == {Fault.UNDECLARED}
 

@@ -94,7 +94,7 @@ def test_records_deleted_between_plan_and_read_are_a_declared_error(
 ) -> None:
     here = some_of_both(world)
 
-    before(monkeypatch, Step("federation.read.split_reader", "drain"), lambda: delete(here, 5))
+    before(monkeypatch, Step("hotset.store.row_source", "drain"), lambda: delete(here, 5))
 
     here.expect_error(OffsetOutOfRangeError, {"library": ways.library})
 
@@ -126,7 +126,7 @@ def test_a_topic_recreated_while_it_is_read_is_a_declared_error(
 ) -> None:
     here = some_of_both(world)
 
-    before(monkeypatch, Step("federation.read.split_reader", "drain"), lambda: recreate(here, 20))
+    before(monkeypatch, Step("hotset.store.row_source", "drain"), lambda: recreate(here, 20))
 
     here.expect_error(TopicChangedError, {"library": ways.library})
 
@@ -148,7 +148,7 @@ def test_a_topic_deleted_while_it_is_read_is_a_declared_error(
 
     before(
         monkeypatch,
-        Step("federation.read.split_reader", "drain"),
+        Step("hotset.store.row_source", "drain"),
         lambda: delete_topic(here.lake.bootstrap, here.lake.topic),
     )
 

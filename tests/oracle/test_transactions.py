@@ -67,7 +67,7 @@ def test_a_transaction_that_is_aborted_while_it_is_read_is_never_seen(
     sender.send(3)
     here.fill(3)
 
-    before(monkeypatch, Step("federation.read.split_reader", "drain"), sender.abort)
+    before(monkeypatch, Step("hotset.store.row_source", "drain"), sender.abort)
 
     assert here.expect_correct({"library": ways.library}).rows_hot == 3
     assert here.expect_correct().rows_hot == 6

@@ -15,9 +15,8 @@ from flask.testing import FlaskClient
 
 import coldset.read.read_files
 from coldset.files.file_reader import open_file
+from federation.engine.run import attempt, query
 from federation.engine.run import progress as watched
-from federation.engine.run import query
-from federation.engine.run.execution import Execution
 from federation.options.config import Config
 from sql_gateway.app import create_app
 from sql_gateway.settings import parse_settings
@@ -161,13 +160,13 @@ def test_a_table_of_which_nothing_is_looked_at_has_no_files_to_read(
     client: FlaskClient, table: Alone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[dict[str, Any]] = []
-    real = Execution._collect
+    real = attempt.collect_in_turn
 
-    def collect(execution: Execution, relation: Any) -> Any:
+    def collect(relation: Any, **limits: int) -> Any:
         seen.extend(each for one in running(client) for each in one["tables"])
-        return real(execution, relation)
+        return real(relation, **limits)
 
-    monkeypatch.setattr(Execution, "_collect", collect)
+    monkeypatch.setattr(attempt, "collect_in_turn", collect)
     Asked(client, f"SELECT count(*) FROM {table.name} WHERE false").wait()
 
     [progress] = seen

@@ -3,8 +3,8 @@
 What it may say was decided in `statement`.
 """
 
-from federation.engine.run.execution import Limits
+from federation.engine.run.answer import Answer, Limits
 from federation.engine.run.progress import Watched
-from federation.engine.run.query import Answer, run_query
+from federation.engine.run.query import run_query
 
 __all__ = ["Answer", "Limits", "Watched", "run_query"]

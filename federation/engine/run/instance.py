@@ -3,14 +3,14 @@
 No files, no network, no extensions, no spilling to disk, and none of that can
 be changed by a statement: the configuration is locked before the first one.
 The one exception are the data files of the very snapshots that a statement
-reads: an instance is made for them, and can open these and nothing else. Each
+reads, and the chunks of the hot store: an instance can open these and nothing else. Each
 statement has a cursor of its own, and sees what is registered there only.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import duckdb
@@ -19,8 +19,10 @@ import pyarrow.compute as pc
 
 from coldset.files import quoted
 from coldset.plan import ParquetScan, ScanGroup, ScanKey
+from federation.cut import TakenCut
 from federation.errors import EngineError
 from foundation.lru import LruCache
+from hotset.store import open_store
 
 _AT_START: Final = {
     "autoinstall_known_extensions": "false",
@@ -43,27 +45,43 @@ _THEN: Final = (
 _INSTANCES_KEPT: Final = 8
 
 _lock: Final = threading.Lock()
-_made: Final[LruCache[tuple[ScanKey, ...], duckdb.DuckDBPyConnection]] = LruCache(_INSTANCES_KEPT)
+_made: Final[LruCache[tuple[tuple[ScanKey, ...], tuple[str, ...]], duckdb.DuckDBPyConnection]] = LruCache(
+    _INSTANCES_KEPT
+)
 
 
-def open_cursor(scans: Sequence[ParquetScan] = ()) -> duckdb.DuckDBPyConnection:
+def open_cursor(scans: Sequence[ParquetScan] = (), folders: Sequence[str] = ()) -> duckdb.DuckDBPyConnection:
     """Return a new cursor of this process's locked instance for these scans; close it after use.
+
+    Args:
+        scans: Whose files it may open.
+        folders: Where the chunks are that it may open.
 
     Raises:
         EngineError: The instance could not be made.
     """
     # One table may have two names.
     different = {scan.key: scan for scan in scans}
-    key = tuple(sorted(different))
+    key = (tuple(sorted(different)), tuple(sorted(folders)))
     with _lock:
         try:
             engine = _made.get(key)
             if engine is None:
-                engine = _open(tuple(different.values()))
+                engine = _open(tuple(different.values()), folders)
                 _made.put(key, engine)
             return engine.cursor()
         except duckdb.Error as exc:
             raise EngineError(f"no engine could be opened: {exc}") from exc
+
+
+def store_folders(cuts: Iterable[TakenCut]) -> list[str]:
+    """Return the folders in which the chunks of these tables are.
+
+    Raises:
+        HotStoreError: The folder that an option names cannot be used.
+    """
+    stores = [open_store(taken.definition.store) for taken in cuts if taken.definition.store is not None]
+    return sorted({str(store.folder) for store in stores if store is not None})
 
 
 def deletes_of(scan: ParquetScan) -> dict[int, str]:
@@ -72,13 +90,14 @@ def deletes_of(scan: ParquetScan) -> dict[int, str]:
     return {place: f"deleted rows {name} {place}" for place, group in enumerate(scan.groups) if group.deleted}
 
 
-def _open(scans: Sequence[ParquetScan]) -> duckdb.DuckDBPyConnection:
+def _open(scans: Sequence[ParquetScan], folders: Sequence[str]) -> duckdb.DuckDBPyConnection:
     engine = duckdb.connect(":memory:", config=dict(_AT_START))
     for scan in scans:
         for place, table in deletes_of(scan).items():
             _keep_deletes(engine, table, scan.groups[place])
     # Before the lock: these files can be opened, and no others.
     engine.execute("SET allowed_paths = ?", [[path for scan in scans for path in scan.paths]])
+    engine.execute("SET allowed_directories = ?", [list(folders)])
     for setting in _THEN:
         engine.execute(setting)
     return engine

@@ -15,7 +15,7 @@ from typing import Final
 
 import duckdb
 
-from federation.engine.run.streams import TableStreams
+from federation.engine.run.table_read import TableRead
 from federation.read import TableProgress
 
 # Cold bytes from which on the engine keeps its figure.
@@ -42,18 +42,18 @@ class Watched:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cursor: duckdb.DuckDBPyConnection | None = None
-        self._streams: Mapping[str, TableStreams] = {}
+        self._reads: Mapping[str, TableRead] = {}
 
     def progress(self) -> StatementProgress:
         """Return how far the statement is now."""
         with self._lock:
             percent = -1.0 if self._cursor is None else self._cursor.query_progress()
-        tables = {name: each.progress() for name, each in self._streams.items()}
+        tables = {name: each.progress() for name, each in self._reads.items()}
         return StatementProgress(percent if percent >= 0 else None, tables)
 
-    def takes(self, streams: Mapping[str, TableStreams]) -> None:
+    def takes(self, reads: Mapping[str, TableRead]) -> None:
         """Take note of what is read."""
-        self._streams = streams
+        self._reads = reads
 
     @contextmanager
     def running_on(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:

@@ -18,8 +18,7 @@ from typing import Any, Final
 
 import duckdb
 
-from federation.engine.statement.hints import counted_as, is_steady, names_told
-from federation.engine.statement.isolation import leaves_no_trace
+from federation.engine.statement.steadiness import is_steady
 from federation.engine.statement.table_references import rewrite_tables
 from federation.errors import SqlError, StatementRefusedError
 from foundation.lru import LruCache
@@ -40,19 +39,13 @@ class Statement:
         sql: The statement over the engine's views.
         tables: Names of the registered tables it reads, and of parts of them.
         is_explain: Whether it asks for the plan only.
-        names: All names in it, folded, or None if it may look at columns that it does not name.
-        counted_as: What its column is called if all it asks is how many rows one table has; else None.
         is_steady: Whether it surely means the same at any time, over tables of the same columns.
-        leaves_no_trace: Whether it may run on a connection that others have used or will use.
     """
 
     sql: str
     tables: tuple[str, ...]
     is_explain: bool
-    names: frozenset[str] | None = None
-    counted_as: str | None = None
     is_steady: bool = False
-    leaves_no_trace: bool = False
 
 
 _parsed: Final[LruCache[tuple[str, frozenset[str]], Statement]] = LruCache(
@@ -99,21 +92,11 @@ def _parse(sql: str, tables: Collection[str]) -> Statement:
     if tree.get("error"):
         raise SqlError(f"the statement cannot be parsed: {tree.get('error_message')}")
     try:
-        counted = counted_as(tree)
         found = rewrite_tables(tree, tables)
-        names, means_the_same = names_told(tree), is_steady(tree)
         rewritten = _call("SELECT to_json(json_deserialize_sql(?::JSON))", json.dumps(tree))
     except RecursionError as exc:
         raise StatementRefusedError("the statement is nested too deeply; simplify it") from exc
-    return Statement(
-        str(rewritten),
-        tuple(sorted(found)),
-        is_explain,
-        names=names,
-        counted_as=counted,
-        is_steady=means_the_same,
-        leaves_no_trace=leaves_no_trace(tree),
-    )
+    return Statement(str(rewritten), tuple(sorted(found)), is_explain, is_steady(tree))
 
 
 def _require_small(sql: str) -> None:

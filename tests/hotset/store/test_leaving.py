@@ -8,34 +8,46 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from federation.options.options import OPTIONS
 from federation.warm import leave_stores
+from hotset.kafka.offsets import OffsetRange
 from hotset.store import store_folder as place
-from hotset.store.chunk_index import find_chunks
-from hotset.store.file_names import BASE, new_chunk
+from hotset.store.chunk import Chunk
 from hotset.store.hot_store import StoreSettings, clear_store, open_store
-from hotset.store.housekeeping import EXPIRED_S, drop_expired
-from hotset.store.mapped_files import File, write_files
+from hotset.store.housekeeping import EXPIRED_S, UNUSED_S, drop_expired, drop_other_incarnations
+from hotset.store.leases import lease_chunks, leased_names
+from hotset.store.log_folder import LogFolder
 from hotset.store.space import Space
+from tests.builders import wait_until
+from tests.hotset.store.pieces import SCHEMA, piece
 
 LIMIT = 1 << 24
 USE = "import sys; from pathlib import Path; from hotset.store.presence import be_present, remove_if_alone; "
 
 
-def add_chunk(space: Space, log: str, *, unused_s: float = 0.0) -> Path:
-    path = space.root / "logs" / log / "0" / f"{new_chunk(0, 3, 0)}.{BASE}"
-    assert write_files(space, [File(path, pa.record_batch({"offset": [0, 1, 2]}), {})])
-    for each in (path, path.parent, path.parent.parent):
+def add_chunk(space: Space, log: str, *, unused_s: float = 0.0) -> Chunk:
+    folder = LogFolder(space, space.root / "logs" / log)
+    chunk = folder.add(piece(OffsetRange(0, 0, 30)), SCHEMA)
+    assert chunk is not None
+    for each in (*(path for path in chunk.files if path.exists()), folder.path):
         os.utime(each, (time.time() - unused_s,) * 2)
-    return path
+    return chunk
+
+
+def is_there(chunk: Chunk) -> bool:
+    """Whether a chunk is there with all its files, or nothing of it is."""
+    found = {path.exists() for path in chunk.files[:2]}
+    assert len(found) == 1
+    return found.pop()
 
 
 def settings_of(folder: Path) -> StoreSettings:
@@ -51,51 +63,114 @@ def space_of(settings: StoreSettings) -> Space:
 def test_chunks_that_nobody_has_used_for_hours_go(tmp_path: Path) -> None:
     space = space_of(settings_of(tmp_path))
     old = add_chunk(space, "old", unused_s=EXPIRED_S + 60)
-    used = add_chunk(space, "used")
     beside = add_chunk(space, "used", unused_s=EXPIRED_S + 60)
+    used = add_chunk(space, "used")
 
     drop_expired(space.root)
 
-    assert not old.parent.parent.exists()
-    assert [chunk.path(BASE) for chunk in find_chunks(used.parent)] == [used]
-    assert not beside.exists()
+    assert not old.path.parent.exists()
+    assert is_there(used)
+    assert not is_there(beside)
+
+
+def test_files_of_a_chunk_that_never_came_go(tmp_path: Path) -> None:
+    """Its rows come last, so a process that ends before leaves files that are nobody's."""
+    space = space_of(settings_of(tmp_path))
+    left = add_chunk(space, "log", unused_s=EXPIRED_S + 60)
+    left.path.unlink()
+    add_chunk(space, "log")
+
+    drop_expired(space.root)
+
+    assert not is_there(left)
+
+
+@pytest.mark.parametrize("of_another", [False, True])
+def test_what_is_under_a_lease_stays_until_the_lease_ends(tmp_path: Path, of_another: bool) -> None:
+    space = space_of(settings_of(tmp_path))
+    old = add_chunk(space, "topic.1", unused_s=EXPIRED_S + 60)
+    others = [old.path.stem, "a-chunk-that-went"]
+    lease_chunks(space.root, others[1:], 600)
+    lease_chunks(space.root, others, 0.2)
+
+    def drop() -> None:
+        if of_another:
+            drop_other_incarnations(space.root / "logs" / "topic.2", "topic")
+        else:
+            drop_expired(space.root)
+
+    drop()
+    assert is_there(old)
+    assert leased_names(space.root) == set(others)
+
+    wait_until(lambda: leased_names(space.root) == {others[1]}, "the lease to end")
+    drop()
+    assert not is_there(old)
+    assert len(list((space.root / "leases").iterdir())) == 1
+
+
+def test_other_incarnations_of_a_topic_go_once_nobody_reads_them(tmp_path: Path) -> None:
+    space = space_of(settings_of(tmp_path))
+    now, read, unread = (add_chunk(space, f"topic.{n}") for n in range(3))
+    other = add_chunk(space, "topics.2", unused_s=UNUSED_S + 60)
+    for path in unread.files[:2]:
+        os.utime(path, (1, 1))
+
+    drop_other_incarnations(now.path.parent, "topic")
+
+    assert [is_there(each) for each in (now, read, unread, other)] == [True, True, False, True]
+    assert not unread.path.parent.exists()
 
 
 def test_a_folder_that_was_just_made_is_left_to_whoever_made_it(tmp_path: Path) -> None:
     space = space_of(settings_of(tmp_path))
-    (space.root / "logs" / "new" / "0").mkdir(parents=True)
+    (space.root / "logs" / "new").mkdir(parents=True)
 
     drop_expired(space.root)
 
-    assert (space.root / "logs" / "new" / "0").is_dir()
+    assert (space.root / "logs" / "new").is_dir()
 
 
 def test_the_last_process_can_remove_everything_and_begin_anew(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
-    path = add_chunk(space_of(settings), "log")
+    chunk = add_chunk(space_of(settings), "log")
 
     assert clear_store(settings)
-    assert not path.exists()
+    assert not is_there(chunk)
     assert space_of(settings).used_bytes() == 0
 
-    assert add_chunk(space_of(settings), "log").exists()
+    assert is_there(add_chunk(space_of(settings), "log"))
 
 
 def test_what_another_process_uses_stays(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
-    path = add_chunk(space_of(settings), "log")
+    chunk = add_chunk(space_of(settings), "log")
     with another_user(tmp_path) as other:
         assert not clear_store(settings)
-        assert path.exists()
+        assert is_there(chunk)
         other.kill()
 
     assert clear_store(settings)
-    assert not path.exists()
+    assert not is_there(chunk)
+
+
+def test_a_process_whose_threads_came_at_once_is_alone(tmp_path: Path) -> None:
+    together = threading.Barrier(16)
+
+    def come(_: int) -> Space:
+        together.wait()
+        return space_of(settings_of(tmp_path))
+
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(come, range(16)))
+
+    assert all(each is found[0] for each in found)
+    assert clear_store(settings_of(tmp_path))
 
 
 def test_who_was_refused_to_clear_is_still_present(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
-    path = add_chunk(space_of(settings), "log")
+    chunk = add_chunk(space_of(settings), "log")
     with another_user(tmp_path) as other:
         assert not clear_store(settings)
         other.kill()
@@ -105,7 +180,7 @@ def test_who_was_refused_to_clear_is_still_present(tmp_path: Path) -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert third.stdout.strip() == "False"
-    assert path.exists()
+    assert is_there(chunk)
 
 
 @contextmanager
@@ -131,5 +206,5 @@ def test_a_gateway_leaves_nothing_in_the_default_place_and_a_named_one_alone(
 
     leave_stores([unnamed, named, {"hotStore": "off"}])
 
-    assert not here.exists()
-    assert there.exists()
+    assert not is_there(here)
+    assert is_there(there)

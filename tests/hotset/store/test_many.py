@@ -19,10 +19,6 @@ from typing import Any
 
 import pytest
 
-from foundation.deadline import Deadline
-from hotset.errors import HotReadTimeoutError
-from hotset.kafka.offsets import OffsetRange
-from hotset.store.offset_locks import lock_range
 from tests.builders import Lake, produce, unique, wait_until
 from tests.conftest import MakeLake
 
@@ -31,8 +27,11 @@ pytestmark = pytest.mark.kafka
 # A reader as another process: it reads again and again and says what it found until it is ended.
 READER = """
 import json, sys
+import hotset.store.resident_log
+from federation.options.config import Config
 from federation.table import open_table
-from federation.config import Config
+hotset.store.resident_log._TAIL_ROWS = 20
+hotset.store.resident_log.LARGE_ROWS = 200
 table, options = sys.argv[1], json.loads(sys.argv[2])
 while True:
     scan = open_table(table, options, config=Config()).scan(["seq"])
@@ -43,8 +42,9 @@ while True:
 
 
 @pytest.fixture
-def kept(lake: MakeLake, tmp_path: Path) -> Lake:
-    """A lake whose hot records are kept in a store of their own."""
+def kept(lake: MakeLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
+    """A lake whose hot records are kept in a store of their own, as chunks when there are twenty."""
+    monkeypatch.setattr("hotset.store.resident_log._TAIL_ROWS", 20)
     return lake(partitions=1).having(hotStore="on_demand", hotStorePath=str(tmp_path / "store"))
 
 
@@ -85,14 +85,14 @@ def read(lake: Lake) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("is_stored_later", [False, True])
-def test_equal_questions_at_once_read_kafka_once(kept: Lake, is_stored_later: bool) -> None:
+@pytest.mark.parametrize("in_sql", [False, True])
+def test_equal_questions_at_once_read_kafka_once(kept: Lake, in_sql: bool) -> None:
     send(kept, 0, 500)
     together = threading.Barrier(32)
 
     def ask() -> tuple[int, int]:
         together.wait()
-        if is_stored_later:
+        if in_sql:
             answer = kept.sql(f"select * from {kept.table}")
             return answer.rows.num_rows, answer.receipts[0].records_fetched
         scan = kept.open().scan()
@@ -142,13 +142,16 @@ def test_killed_readers_leave_nothing_wrong_behind(kept: Lake) -> None:
 
 
 def test_readers_killed_while_they_write_leave_nothing_torn(kept: Lake) -> None:
-    """Each is killed within milliseconds after its first file appears, while it writes the others."""
+    """Each is killed within milliseconds after its first file appears, while it is written, or others are."""
     send(kept, 0, 3000)
     chance, store = random.Random(11), Path(kept.extra["hotStorePath"])
     for turn in range(10):
         reader = Reader(kept)
         try:
-            wait_until(lambda: any(store.glob("making/*")) or any(store.rglob("*.raw")), "a file to appear")
+            wait_until(
+                lambda: any(store.glob("making/*")) or any(store.glob("logs/*/*.parquet")),
+                "a file to appear",
+            )
             time.sleep(chance.uniform(0, 0.02))
         finally:
             reader.kill()
@@ -156,31 +159,3 @@ def test_readers_killed_while_they_write_leave_nothing_torn(kept: Lake) -> None:
         assert read(kept) == list(range(3000))
         # The next one finds nothing again.
         (store / "logs").rename(store.with_name(f"before {turn}"))
-
-
-def test_waiting_for_another_reader_ends_at_the_deadline(tmp_path: Path) -> None:
-    waited = Deadline.after_ms(300)
-    with lock_range(tmp_path, OffsetRange(0, 5, 9), Deadline.after_ms(5_000), _go_on):
-        with (
-            pytest.raises(HotReadTimeoutError, match="0\\[8,20\\)"),
-            lock_range(tmp_path, OffsetRange(0, 8, 20), waited, _go_on),
-        ):
-            pytest.fail("the range is another reader's")
-        with lock_range(tmp_path, OffsetRange(0, 9, 20), Deadline.after_ms(5_000), _go_on):
-            pass
-
-
-def test_waiting_ends_when_the_guard_says_so(tmp_path: Path) -> None:
-    def stop() -> None:
-        raise KeyError("stopped")
-
-    with (
-        lock_range(tmp_path, OffsetRange(0, 5, 9), Deadline.after_ms(5_000), _go_on),
-        pytest.raises(KeyError, match="stopped"),
-        lock_range(tmp_path, OffsetRange(0, 5, 9), Deadline.after_ms(60_000), stop),
-    ):
-        pytest.fail("the range is another reader's")
-
-
-def _go_on() -> None:
-    """Has no objection."""

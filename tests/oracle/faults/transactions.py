@@ -60,7 +60,7 @@ def k3_aborted_while_read(round_: Round) -> None:
     round_.some(here)
     step = round_.rng.choice(
         [
-            Step("federation.read.split_reader", "drain"),
+            Step("hotset.store.row_source", "drain"),
             Step("client", "list_offsets", 2),
             Step("federation.cut.take", "define"),
         ]
