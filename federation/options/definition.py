@@ -61,6 +61,9 @@ class TableDefinition:
     read_timeout_ms: int
     no_progress_timeout_ms: int
     store: StoreSettings | None
+    chunk_store: StoreSettings
+    scratch: str | None
+    keep_ephemeral_ms: int
 
 
 def merge_options(name: str, read: Mapping[str, str], file: Mapping[str, str]) -> dict[str, str]:
@@ -142,6 +145,9 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         read_timeout_ms=_required(settled, "readTimeoutMs"),
         no_progress_timeout_ms=_required(settled, "noProgressTimeoutMs"),
         store=store_settings(settled),
+        chunk_store=_place_of_chunks(settled),
+        scratch=settled.get("scratchLocation"),
+        keep_ephemeral_ms=_required(settled, "ephemeralKeepMs"),
     )
 
 
@@ -246,6 +252,10 @@ def store_settings(options: Mapping[str, str]) -> StoreSettings | None:
     """
     if value_of(options, "hotStore") == "off":
         return None
+    return _place_of_chunks(options)
+
+
+def _place_of_chunks(options: Mapping[str, str]) -> StoreSettings:
     return StoreSettings(value_of(options, "hotStorePath"), _required(options, "hotStoreBytes"))
 
 

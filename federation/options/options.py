@@ -178,6 +178,20 @@ OPTIONS: Final = (
         "The hot store's folder, of this user only; if not given, `/dev/shm/kafkaiceberg-<user id>`, or the "
         "like in the folder for temporary files.",
     ),
+    Option(
+        "scratchLocation",
+        "string",
+        None,
+        "Where ephemeral snapshots are written: a folder or URI that all readers reach, such as a cluster's "
+        "executors. If not given, they are in the hot store's folder, for readers on this machine.",
+    ),
+    Option(
+        "ephemeralKeepMs",
+        "integer",
+        "3600000",
+        "Milliseconds for which the files of an ephemeral snapshot stay after it was handed out. A reader "
+        "that takes longer fails with an error that names the file.",
+    ),
 )
 
 TABLE_PROPERTY_PREFIX: Final = "kafkaiceberg."
