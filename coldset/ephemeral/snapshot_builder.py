@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyiceberg.io import load_file_io
@@ -41,6 +41,10 @@ class SnapshotBase:
     spec_id: int
     told: Mapping[str, Any] = field(repr=False)
     manifests: Sequence[Mapping[str, Any]] = field(repr=False)
+
+    def without_files(self) -> SnapshotBase:
+        """Return the base for snapshots that have nothing of the pinned one but its table."""
+        return replace(self, pinned=replace(self.pinned, snapshot=None), manifests=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,8 @@ def open_base(pinned: PinnedTable, io_properties: Mapping[str, str]) -> Snapshot
     told = json.loads(metadata.model_dump_json(by_alias=True, exclude_none=True))
     if told.get("encryption-keys"):
         raise UnsupportedTableError(
-            f"table {pinned.identifier!r} is encrypted, and its hot records would not be; read it in SQL instead",
+            f"table {pinned.identifier!r} is encrypted, and its hot records would not be; "
+            "read it in SQL instead",
             table=pinned.identifier,
         )
     spec_id = next((spec.spec_id for spec in metadata.partition_specs if not spec.fields), None)
@@ -190,8 +195,8 @@ def _manifests(pinned: PinnedTable, io_properties: Mapping[str, str]) -> Sequenc
         return decode_manifest_list(content)
     except ValueError as exc:
         raise UnsupportedTableError(
-            f"snapshot {pinned.snapshot_id} of table {pinned.identifier!r} cannot be built on: {exc}; rewrite "
-            "the table's manifests",
+            f"snapshot {pinned.snapshot_id} of table {pinned.identifier!r} cannot be built on: {exc}; "
+            "rewrite the table's manifests",
             table=pinned.identifier,
         ) from exc
 

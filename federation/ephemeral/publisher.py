@@ -1,4 +1,4 @@
-"""Make an ephemeral snapshot of a cut: its hot rows as chunks, and metadata that appends them to its snapshot.
+"""Make an ephemeral snapshot of a cut: metadata that appends its hot rows, as chunks, to its snapshot.
 
 This is the one place that writes them. Nothing is committed, and no catalog is written to: the table's own
 metadata stays as it is, and what is made here goes by itself after a stated time.
@@ -67,6 +67,7 @@ class EphemeralSnapshot:
         location: The folder that stands for the table, for engines that read tables by their path.
         metadata_location: The table's metadata file.
         metadata: Its content.
+        base: Which state of the table it is built on.
         expires_ms: Until when its files stay (epoch milliseconds, UTC).
         receipt: What the cut is, and how many rows are hot.
     """
@@ -77,18 +78,22 @@ class EphemeralSnapshot:
     location: str
     metadata_location: str
     metadata: Mapping[str, Any] = field(repr=False)
+    base: str
     expires_ms: int
     receipt: TableReceipt = field(repr=False)
 
 
-_bases: Final[LruCache[tuple[str, int | None, int, int], SnapshotBase]] = LruCache(_KEPT)
+_bases: Final[LruCache[tuple[str, int | None, int, str], SnapshotBase]] = LruCache(_KEPT)
 
 
-def publish_cut(taken: TakenCut, guard: Guard = lambda: None) -> EphemeralSnapshot:
+def publish_cut(
+    taken: TakenCut, guard: Guard = lambda: None, *, is_hot_only: bool = False
+) -> EphemeralSnapshot:
     """Write a cut as an ephemeral snapshot.
 
     Args:
         taken: The cut.
+        is_hot_only: Whether the snapshot has nothing but the hot rows.
         guard: Called often while records are read; what it raises ends the reading.
 
     Raises:
@@ -105,6 +110,8 @@ def publish_cut(taken: TakenCut, guard: Guard = lambda: None) -> EphemeralSnapsh
     store, meter = _open_store(taken), HotMeter()
     scratch = open_scratch(definition.scratch or str(store.space.root / "ephemeral"), storage)
     base = _base_of(taken, storage)
+    if is_hot_only:
+        base = base.without_files()
     hot = _read_hot(taken, meter, guard)
     chunks = [part.chunk for part in hot.parts if part.chunk.info.counts.rows]
     until_ms = int(time.time() * 1000) + definition.keep_ephemeral_ms
@@ -115,7 +122,9 @@ def publish_cut(taken: TakenCut, guard: Guard = lambda: None) -> EphemeralSnapsh
     scratch.write(f"{folder}/{NEEDED}", "\n".join(names).encode())
     store.lease(names, definition.keep_ephemeral_ms / 1000)
     keep_s = definition.keep_ephemeral_ms / 1000
-    manifests = [_manifest_of(base, chunk, definition.scratch is None, scratch, keep_s) for chunk in chunks]
+    manifests = [
+        _manifest_of(base, chunk, _place(chunk, taken, scratch, keep_s), scratch, keep_s) for chunk in chunks
+    ]
     location = f"{scratch.uri}/{folder}"
     built = build_snapshot(
         base,
@@ -135,6 +144,7 @@ def publish_cut(taken: TakenCut, guard: Guard = lambda: None) -> EphemeralSnapsh
         location=location,
         metadata_location=metadata_location,
         metadata=built.told,
+        base=taken.pinned.state,
         expires_ms=until_ms,
         receipt=receipt,
     )
@@ -165,8 +175,8 @@ def _read_hot(taken: TakenCut, meter: HotMeter, guard: Guard) -> HotRows:
     found = read_hot_rows(replace(split, store=taken.definition.chunk_store), meter, guard, as_chunks=True)
     if any(rows.rows.num_rows for rows in found.tail) or not all(part.is_whole for part in found.parts):
         raise HotStoreError(
-            f"the hot store has no room for the {found.counts.rows} hot rows of table {taken.cut.table!r}; raise "
-            "hotStoreBytes, or freeze more often",
+            f"the hot store has no room for the {found.counts.rows} hot rows of table {taken.cut.table!r}; "
+            "raise hotStoreBytes, or freeze more often",
             table=taken.cut.table,
         )
     return found
@@ -174,8 +184,7 @@ def _read_hot(taken: TakenCut, meter: HotMeter, guard: Guard) -> HotRows:
 
 def _base_of(taken: TakenCut, storage: Mapping[str, str]) -> SnapshotBase:
     pinned = taken.pinned
-    # The metadata of equal snapshots may differ in properties and refs, which are told by its time.
-    key = (pinned.uuid, pinned.snapshot_id, pinned.schema_id, pinned.table.metadata.last_updated_ms)
+    key = (pinned.uuid, pinned.snapshot_id, pinned.schema_id, pinned.state)
     base = _bases.get(key)
     if base is None:
         base = open_base(pinned, storage)
@@ -186,13 +195,20 @@ def _base_of(taken: TakenCut, storage: Mapping[str, str]) -> SnapshotBase:
 _manifests: Final[LruCache[str, ListedManifest]] = LruCache(4096)
 
 
+def _place(chunk: Chunk, taken: TakenCut, scratch: Scratch, keep_s: float) -> str:
+    """Return where readers find a chunk: in the hot store, or in a copy in a scratch space of its own."""
+    if taken.definition.scratch is None:
+        return chunk.path.as_uri()
+    name = chunk_file(chunk.path.stem)
+    if scratch.has_fresh(name, fresh_s(keep_s)):
+        return f"{scratch.uri}/{name}"
+    return scratch.write(name, chunk.path.read_bytes())
+
+
 def _manifest_of(
-    base: SnapshotBase, chunk: Chunk, is_read_in_place: bool, scratch: Scratch, keep_s: float
+    base: SnapshotBase, chunk: Chunk, path: str, scratch: Scratch, keep_s: float
 ) -> ListedManifest:
-    """Return the manifest of a chunk, written unless it is there already."""
-    path = chunk.path.as_uri() if is_read_in_place else f"{scratch.uri}/{chunk_file(chunk.path.stem)}"
-    if not is_read_in_place and not scratch.has_fresh(chunk_file(chunk.path.stem), fresh_s(keep_s)):
-        scratch.write(chunk_file(chunk.path.stem), chunk.path.read_bytes())
+    """Return the manifest of a chunk that is at a path, written unless it is there already."""
     told = [path, base.version, base.spec_id, base.pinned.schema.model_dump_json(), base.pinned.uuid]
     properties = sorted(base.pinned.properties.items())
     digest = hashlib.sha256(json.dumps([*told, properties]).encode()).hexdigest()[:16]
