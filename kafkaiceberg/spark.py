@@ -58,12 +58,11 @@ def table(
     """
     merged = _merge(name, options, config)
     published = publish_cut(take_cut(merged))
-    frame = _frame(spark, published, merged)
-    wanted = (
-        frame if columns is None else frame.select(*(f"`{column.replace('`', '``')}`" for column in columns))
-    )
-    wanted.receipt = published.receipt
-    return cast("DataFrame", wanted)
+    found: Any = _frame(spark, published, merged)
+    if columns is not None:
+        found = found.select(*(f"`{column.replace('`', '``')}`" for column in columns))
+    found.receipt = published.receipt
+    return cast("DataFrame", found)
 
 
 def sql(

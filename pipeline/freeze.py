@@ -16,10 +16,9 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from coldset.errors import ColdsetError
 from coldset.table import PinnedTable, open_catalog
@@ -37,6 +36,9 @@ from hotset.kafka import connect
 from hotset.store import NAMED
 from pipeline.errors import FencedError
 from pipeline.freezable import check_cut, check_options
+
+if TYPE_CHECKING:  # the session is the caller's, and whoever has none needs no Spark
+    from pyspark.sql import SparkSession
 
 # In the summary of each snapshot that a freeze makes: how many records of its cut it left out.
 BAD_PROPERTY: Final = "kafkaiceberg.records-bad"
@@ -90,7 +92,7 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
 
     Args:
         spark: The session whose executors read and write.
-        options: From `federation.definition.merge_options`.
+        options: From `federation.options.merge_options`.
 
     Raises:
         FencedError: Another commit moved the boundary; nothing of this one is in the table.
