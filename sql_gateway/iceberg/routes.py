@@ -73,8 +73,7 @@ def iceberg_routes(catalog: UnionCatalog) -> Blueprint:
     def table(namespace: str, table: str) -> Response:
         name = _name_of(namespace)
         if request.method == "HEAD":
-            if not catalog.has(name, table):
-                raise NotFoundError(f"there is no table {name}.{table}")
+            catalog.require(name, table)
             return Response(status=204)
         found = catalog.load(name, table)
         metadata = found.metadata

@@ -79,13 +79,14 @@ class UnionCatalog:
         base, _ = self._half(namespace)
         return sorted(name.rpartition(".")[2] for name in self._tables if name.rpartition(".")[0] == base)
 
-    def has(self, namespace: str, table: str) -> bool:
-        """Return whether there is a table of a name.
+    def require(self, namespace: str, table: str) -> None:
+        """Raise unless there is a table of a name.
 
         Raises:
-            NotFoundError: There is no such namespace.
+            NotFoundError: There is none.
         """
-        return table in self.tables(namespace)
+        if table not in self.tables(namespace):
+            raise NotFoundError(f"there is no table {namespace}.{table}; the namespaces list what there is")
 
     def load(self, namespace: str, table: str) -> LoadedTable:
         """Take a cut of a table and return its metadata.
@@ -94,8 +95,7 @@ class UnionCatalog:
             NotFoundError: There is no such table.
             CutError, HotsetError, ColdsetError, OptionError: No exact cut could be taken or read.
         """
-        if not self.has(namespace, table):
-            raise NotFoundError(f"there is no table {namespace}.{table}; the namespaces list what there is")
+        self.require(namespace, table)
         base, half = self._half(namespace)
         name = f"{base}.{table}"
         taken = take_cut(self._tables[name])

@@ -35,7 +35,11 @@ MAY_IMPORT: dict[str, set[str]] = {
 USED_IN: dict[str, tuple[str, ...]] = {
     "confluent_kafka": ("hotset/kafka/", "hotset/native/native_source.py"),
     "duckdb": ("federation/engine/", "hotset/decode/json/json_tokens.py"),
-    "fastavro": ("coldset/files/avro_rows.py", "federation/boundary/connect/control_events.py"),
+    "fastavro": (
+        "coldset/ephemeral/avro_schemas.py",
+        "coldset/files/avro_rows.py",
+        "federation/boundary/connect/control_events.py",
+    ),
     "google": ("hotset/decode/protobuf/",),
     "flask": ("sql_gateway/",),
     "pyarrow": ("coldset/", "federation/", "hotset/", "pipeline/", "sql_gateway/"),
