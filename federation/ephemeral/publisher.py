@@ -38,7 +38,7 @@ from federation.ephemeral.scratch import (
 )
 from federation.errors import OptionError
 from federation.options import storage_for
-from federation.plan import answer_schema, plan_hot
+from federation.plan import answer_schema, plan_hot, require_unfiltered
 from federation.read import Guard, HotMeter, read_hot_rows
 from federation.receipt import TableReceipt, build_receipt
 from foundation.lru import LruCache
@@ -105,6 +105,7 @@ def publish_cut(
     """
     began_s = time.monotonic()
     _require_rows_of_a_table(taken)
+    require_unfiltered(taken, "a filter of the engine that reads the snapshot")
     definition = taken.definition
     storage = storage_for(definition.catalog_name, definition.catalog_properties, taken.cut.table)
     store, meter = _open_store(taken), HotMeter()

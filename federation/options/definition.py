@@ -69,6 +69,7 @@ class TableDefinition:
     declared_offsets: str | None
     snapshot_id: int | None
     ref: str | None
+    filter: str | None
     max_hot_records: int | None
     max_hot_bytes: int | None
     max_drain_bytes: int
@@ -161,6 +162,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         declared_offsets=settled.get("committedOffsets"),
         snapshot_id=_integer_or_none(settled, "snapshot-id"),
         ref=settled.get("branch") or settled.get("tag"),
+        filter=settled.get("filter"),
         max_hot_records=_integer_or_none(settled, "maxHotRecords"),
         max_hot_bytes=_integer_or_none(settled, "maxHotBytes"),
         max_drain_bytes=OPTIONS.integer_of(settled, "maxDrainBytes"),

@@ -171,6 +171,13 @@ _DECLARED: Final = (
     Option("tag", "string", None, "Read the snapshot of this tag."),
     Option("cut", "string", None, "A cut token: read exactly that cut again."),
     Option("columns", "list", None, "The columns to read, separated by commas; all if not given."),
+    Option(
+        "filter",
+        "string",
+        None,
+        "A condition in DuckDB's SQL; in Spark's data source and in scans only rows are read for which it is "
+        "true, and files and offsets that cannot have such rows are left out.",
+    ),
     Option("maxHotRecords", "integer", None, "Refuse a read whose hot ranges span more offsets than this."),
     Option(
         "maxHotBytes",
