@@ -36,7 +36,8 @@ FROM range(?, ?) rows(i)
 
 def order_rows(first: int, count: int) -> pa.Table:
     """Return orders of consecutive numbers."""
-    connection = duckdb.connect(":memory:", config={"TimeZone": "UTC"})
+    connection = duckdb.connect(":memory:")
+    connection.execute("SET TimeZone = 'UTC'")
     found = connection.sql(_ROWS, params=[first, first + count]).to_arrow_table()
     return found.cast(SCHEMA)
 

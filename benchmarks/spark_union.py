@@ -22,13 +22,16 @@ import kafkaiceberg.spark as ki
 from benchmarks.harness import Lab, Report, interleave, median, note, open_lab, run, time_ms
 from benchmarks.order_rows import append_orders, order_rows
 from federation.options import Config
-from hotset.store import open_store
+from hotset.store import StoreSettings, open_store
 from stack.java import ROOT
 from stack.orders import NAMESPACE, TOPIC
 
 UNION, FROZEN = "lake.orders", "lake.frozen"
 JARS: Final = ROOT / "build" / "jars" / "spark-writer"
-_JSON: Final = "order_id bigint, customer string, region string, amount double, items int, placed_at timestamp, note string"
+_JSON: Final = (
+    "order_id bigint, customer string, region string, amount double, items int, placed_at timestamp, "
+    "note string"
+)
 
 Query = Callable[[DataFrame], list[Any]]
 
@@ -41,7 +44,8 @@ def queries(hot: int, cold: int) -> dict[str, tuple[Query, list[str], str | None
         "count": (lambda frame: [frame.count()], ["region"], None),
         "group": (
             lambda frame: sorted(
-                map(tuple, frame.groupBy("region").agg({"amount": "sum", "items": "max"}).collect())
+                (row[0], round(row[1], 2), row[2])
+                for row in frame.groupBy("region").agg({"amount": "sum", "items": "max"}).collect()
             ),
             ["region", "amount", "items"],
             None,
@@ -100,7 +104,7 @@ def main(report: Report, small: bool) -> None:  # noqa: FBT001
 
 def _first_use(report: Report, lab: Lab, spark: SparkSession, hot: int) -> None:
     """Say what the first use adds with nothing resident, and then with 1,000 new records."""
-    store = open_store(ki_store(lab))
+    store = open_store(_store(lab))
     assert store is not None
     for path in store.folder.rglob("*.parquet"):
         path.unlink()
@@ -145,16 +149,13 @@ def _options(lab: Lab) -> dict[str, str]:
     return lab.options(UNION, hotStorePath=str(lab.folder / "store"))
 
 
-def ki_store(lab: Lab) -> Any:
-    """Return the settings of the store that the benchmark uses."""
-    from hotset.store import StoreSettings
-
+def _store(lab: Lab) -> StoreSettings:
     return StoreSettings(str(lab.folder / "store"), 1 << 30)
 
 
 def _ours(lab: Lab, spark: SparkSession) -> DataFrame:
     given = {key: value for key, value in _options(lab).items() if key != "path"}
-    return ki.table(spark, UNION, config=Config({}, {}, {}), **given)
+    return ki.table(spark, UNION, config=Config(), **given)
 
 
 def _source(lab: Lab, spark: SparkSession, columns: list[str], where: str | None) -> DataFrame:
