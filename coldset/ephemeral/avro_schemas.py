@@ -6,6 +6,7 @@ specification and Java say int; so the schemas are here. This file only holds an
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -142,6 +143,8 @@ def decode_manifest_list(content: bytes) -> Sequence[Mapping[str, Any]]:
 
 
 def _encode(schema: Any, records: Iterable[Mapping[str, Any]], told: Mapping[str, str]) -> bytes:
-    into = io.BytesIO()
-    fastavro.writer(into, schema, list(records), codec="deflate", metadata=dict(told))
+    found, into = list(records), io.BytesIO()
+    # Equal contents are equal bytes, so a file may be written again while it is read.
+    mark = hashlib.blake2b(repr((told, found)).encode(), digest_size=16).digest()
+    fastavro.writer(into, schema, found, codec="deflate", metadata=dict(told), sync_marker=mark)
     return into.getvalue()

@@ -1,8 +1,8 @@
 """Build the metadata of an ephemeral snapshot: what a commit of some appended files would have written.
 
-The table's UUID, schemas, specs, sort orders, refs and properties stay as they are; the main branch leads to
-the new snapshot. Appended files have no partition values, so they are written under a spec without fields,
-which is added if the table has none: engines prune them by their bounds.
+The main branch leads to the new snapshot. Appended files have no partition values, so they are written under a
+spec without fields, which is added if the table has none: engines prune them by their bounds. The table's own
+metadata, as the base has it, is `table_form`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyiceberg.io import load_file_io
-from pyiceberg.table.metadata import TableMetadataV1
 
 from coldset.ephemeral.appended_file import AppendedFile
 from coldset.ephemeral.avro_schemas import decode_manifest_list, encode_manifest, encode_manifest_list
+from coldset.ephemeral.table_form import require_bound, table_form
 from coldset.errors import UnsupportedTableError
 from coldset.table import PinnedTable, manifest_list_of
 
@@ -83,21 +83,20 @@ def open_base(pinned: PinnedTable, io_properties: Mapping[str, str]) -> Snapshot
         UnsupportedTableError: The table has something that such a snapshot cannot say.
         ColdReadError: The snapshot's list of manifests could not be read.
     """
-    metadata = pinned.table.metadata
-    if isinstance(metadata, TableMetadataV1):
-        metadata = metadata.to_v2()
-    told = json.loads(metadata.model_dump_json(by_alias=True, exclude_none=True))
+    told = table_form(pinned)
     if told.get("encryption-keys"):
         raise UnsupportedTableError(
             f"table {pinned.identifier!r} is encrypted, and its hot records would not be; "
             "read it in SQL instead",
             table=pinned.identifier,
         )
-    spec_id = next((spec.spec_id for spec in metadata.partition_specs if not spec.fields), None)
+    specs = told["partition-specs"]
+    spec_id = next((spec["spec-id"] for spec in specs if not spec["fields"]), None)
     if spec_id is None:
-        spec_id = 1 + max(spec.spec_id for spec in metadata.partition_specs)
-        told["partition-specs"] = [*told["partition-specs"], {"spec-id": spec_id, "fields": []}]
-    return SnapshotBase(pinned, metadata.format_version, spec_id, told, _manifests(pinned, io_properties))
+        spec_id = 1 + max(spec["spec-id"] for spec in specs)
+        told["partition-specs"] = [*specs, {"spec-id": spec_id, "fields": []}]
+    require_bound(told, pinned.schema, spec_id)
+    return SnapshotBase(pinned, told["format-version"], spec_id, told, _manifests(pinned, io_properties))
 
 
 def build_manifest(base: SnapshotBase, files: Sequence[AppendedFile]) -> bytes:
@@ -142,7 +141,7 @@ def build_snapshot(
     ]
     first_row_id = base.told.get("next-row-id", 0)
     next_row_id = _assign_row_ids(listed, first_row_id) if base.version > 2 else first_row_id
-    snapshot = {
+    snapshot: dict[str, Any] = {
         "snapshot-id": snapshot_id,
         **({} if parent is None else {"parent-snapshot-id": parent.snapshot_id}),
         "sequence-number": sequence,
@@ -156,19 +155,19 @@ def build_snapshot(
             else {}
         ),
     }
+    refs = base.told.get("refs", {})
     told = {
         **base.told,
         **({} if location is None else {"location": location}),
         "last-sequence-number": sequence,
         "last-updated-ms": snapshot["timestamp-ms"],
-        "current-schema-id": base.pinned.schema.schema_id,
         "current-snapshot-id": snapshot_id,
         "snapshots": [*base.told.get("snapshots", []), snapshot],
         "snapshot-log": [
             *base.told.get("snapshot-log", []),
             {"snapshot-id": snapshot_id, "timestamp-ms": snapshot["timestamp-ms"]},
         ],
-        "refs": {**base.told.get("refs", {}), _MAIN: {"snapshot-id": snapshot_id, "type": "branch"}},
+        "refs": {**refs, _MAIN: {"type": "branch", **refs.get(_MAIN, {}), "snapshot-id": snapshot_id}},
         **({"next-row-id": next_row_id} if base.version > 2 else {}),
     }
     header = {
