@@ -148,6 +148,23 @@ def plan_hot(
     )
 
 
+def require_unfiltered(taken: TakenCut, where: str) -> None:
+    """Raise if a filter is set for a table, where the reader has one of its own.
+
+    Args:
+        taken: The table's cut.
+        where: What the reader calls it.
+
+    Raises:
+        OptionError: Option `filter` is set.
+    """
+    if taken.definition.filter is not None:
+        raise OptionError(
+            f"option 'filter' of table {taken.cut.table!r} is for scans and Spark's data source; use {where}",
+            option="filter",
+        )
+
+
 def _filled(taken: TakenCut, coordinates: Mapping[str, Source]) -> pa.Schema:
     """Return the columns that records fill, as a file has them; others are an error where they are read."""
     table = [

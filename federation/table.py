@@ -9,14 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from coldset.prune import Predicate
 from federation.cut import Cut, TakenCut, resume_cut, take_cut
 from federation.options import OPTIONS, Config, Part, load_config, merge_options, split_name
 from federation.plan import answer_schema, match_files, plan_cold_splits, plan_hot
-from federation.read import ColdMeter, HotMeter, Progress, read_split
+from federation.read import Bounds, ColdMeter, HotMeter, Progress, read_split
 from federation.receipt import TableReceipt, build_receipt
+
+if TYPE_CHECKING:
+    from federation.engine import RowFilter
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +43,35 @@ class FederatedTable:
         """
         return take_cut(self.options).cut
 
-    def scan(self, columns: Sequence[str] | None = None, *, cut: Cut | None = None) -> Scan:
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        filter: str | None = None,  # noqa: A002 - what scans of others call it
+        cut: Cut | str | None = None,
+    ) -> Scan:
         """Return a scan at the cut of this moment, or at a cut taken before.
 
         Args:
             columns: Column names in the order wanted; all if None.
-            cut: A cut of this table.
+            filter: A condition in DuckDB's SQL; only rows for which it is true are read.
+            cut: A cut of this table, or its token.
 
         Raises:
             CutError, HotsetError, ColdsetError, OptionError: No exact cut could be taken.
             CutTokenError: The cut is of another table.
         """
-        taken = take_cut(self.options) if cut is None else resume_cut(self.options, cut)
+        before = Cut.from_token(cut) if isinstance(cut, str) else cut
+        taken = take_cut(self.options) if before is None else resume_cut(self.options, before)
         wanted = columns if columns is not None else OPTIONS.list_of(self.options, "columns")
-        return Scan(taken, answer_schema(taken, wanted, part=self.part), self.part)
+        schema, whole = (answer_schema(taken, names, part=self.part) for names in (wanted, None))
+        expression = filter or taken.definition.filter
+        row_filter = None
+        if expression is not None:
+            from federation.engine import plan_filter
+
+            row_filter = plan_filter(expression, whole)
+        return Scan(taken, schema, self.part, row_filter)
 
 
 class Scan:
@@ -60,10 +80,17 @@ class Scan:
     `receipt` describes the last complete reading.
     """
 
-    def __init__(self, taken: TakenCut, schema: pa.Schema, part: Part = Part.ROWS) -> None:
+    def __init__(
+        self,
+        taken: TakenCut,
+        schema: pa.Schema,
+        part: Part = Part.ROWS,
+        row_filter: RowFilter | None = None,
+    ) -> None:
         self.taken = taken
         self.schema = schema
         self.part = part
+        self._filter = row_filter
         self._receipt: TableReceipt | None = None
         self._cold_meter = ColdMeter()
 
@@ -96,17 +123,30 @@ class Scan:
             HotsetError, ColdsetError: The rows could not all be read; whatever
                 was yielded before is not an answer.
         """
+        found = self._rows()
+        if self._filter is None:
+            yield from found
+        else:
+            yield from self._filter.apply(found, self._read_schema(), self.schema.names)
+
+    def _read_schema(self) -> pa.Schema:
+        beside = () if self._filter is None else self._filter.columns
+        names = tuple(dict.fromkeys((*self.schema.names, *beside)))
+        return answer_schema(self.taken, names, part=self.part)
+
+    def _rows(self) -> Iterator[pa.RecordBatch]:
         meter, cold_meter = HotMeter(), ColdMeter()
+        schema, where = self._read_schema(), None if self._filter is None else self._filter.where
         began_s = time.monotonic()
-        if self.part is Part.ROWS and (found := match_files(self.taken, None)) is not None:
+        if self.part is Part.ROWS and (found := match_files(self.taken, where)) is not None:
             cold_meter.planned(found)
         self._cold_meter = cold_meter
-        for cold in plan_cold_splits(self.taken, self.schema.names, part=self.part):
+        for cold in plan_cold_splits(self.taken, schema.names, part=self.part, where=where):
             for batch in read_split(cold, cold=cold_meter):
                 cold_meter.rows += batch.num_rows
                 yield batch
         cold_s = time.monotonic()
-        for hot in plan_hot(self.taken, self.schema, spread=False, part=self.part):
+        for hot in plan_hot(self.taken, schema, spread=False, part=self.part, bounds=_bounds(where)):
             yield from read_split(hot, meter)
         stages = {"cold": (cold_s - began_s) * 1000, "hot": (time.monotonic() - cold_s) * 1000}
         self._receipt = build_receipt(self.taken, meter, cold_meter, stages_ms=stages)
@@ -118,6 +158,14 @@ class Scan:
             HotsetError, ColdsetError: The rows could not all be read.
         """
         return pa.Table.from_batches(list(self.batches()), schema=self.schema)
+
+
+def _bounds(where: Predicate | None) -> Mapping[str, Bounds]:
+    if where is None:
+        return {}
+    from federation.engine import bounds_of
+
+    return bounds_of(where)
 
 
 def open_table(

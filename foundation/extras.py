@@ -16,7 +16,7 @@ EXTRAS: Final = {
     "gateway": ("flask", "waitress"),
     "postgres": ("psycopg2",),
     "protobuf": ("google.protobuf", "grpc_tools"),
-    "spark": ("pyspark",),
+    "spark": ("flask", "pyspark", "sqlglot", "waitress"),
 }
 
 

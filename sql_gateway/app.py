@@ -7,7 +7,6 @@ in common is which statements run.
 
 from __future__ import annotations
 
-import hmac
 import logging
 import time
 import uuid
@@ -23,7 +22,9 @@ from federation.engine import Answer, run_query
 from federation.options import OPTIONS, Config, merge_options, split_name
 from federation.plan import answer_schema
 from federation.receipt import COUNTED, build_receipt
-from sql_gateway.errors import BadRequestError, ForbiddenHostError, NotFoundError, UnauthorizedError, envelope
+from sql_gateway.admission import require_token
+from sql_gateway.errors import BadRequestError, ForbiddenHostError, NotFoundError, envelope
+from sql_gateway.iceberg import UnionCatalog, iceberg_routes
 from sql_gateway.protocol import ARROW_STREAM, JSON, SqlRequest, parse_body, render_arrow, render_json
 from sql_gateway.running import RunningStatements
 from sql_gateway.settings import GatewaySettings, is_loopback
@@ -55,6 +56,8 @@ def create_app(config: Config, settings: GatewaySettings, warmer: Warmer | None 
     app.register_error_handler(Exception, _answer_error)
     _add_sql(app, tables, settings)
     _add_tables(app, tables)
+    catalog = UnionCatalog(tables, passes_credentials=settings.passes_credentials)
+    app.register_blueprint(iceberg_routes(catalog))
 
     @app.get("/healthz")
     def healthz() -> Response:
@@ -160,9 +163,7 @@ def _admit(settings: GatewaySettings) -> None:
         raise ForbiddenHostError(f"this gateway answers for this machine only, not for host {host!r}")
     if settings.token is None or request.path == "/healthz":
         return
-    scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
-    if scheme != "Bearer" or not hmac.compare_digest(sent.encode(), settings.token.encode()):
-        raise UnauthorizedError("send the gateway's token as 'Authorization: Bearer ...'")
+    require_token(settings.token)
 
 
 def _is_abandoned() -> Callable[[], bool]:

@@ -34,6 +34,13 @@ SETTINGS: Final = OptionSet(
             "250",
             "Milliseconds between two looks at a table with `hotStore=warm`.",
         ),
+        Option(
+            "passCredentials",
+            "boolean",
+            "false",
+            "Whether those who load a table of the Iceberg REST catalog are given the gateway's credentials "
+            "for its files, as other such catalogs lend theirs. If not, engines bring their own.",
+        ),
         Option("timeoutMs", "integer", "60000", "Milliseconds one statement may take."),
         Option("maxRows", "integer", "1000000", "Rows one result may have; a larger one is an error."),
         Option(
@@ -56,6 +63,7 @@ class GatewaySettings:
     token: str | None = field(repr=False)
     limits: Limits
     warm_every_ms: int
+    passes_credentials: bool = False
 
     @property
     def is_loopback(self) -> bool:
@@ -89,6 +97,7 @@ def parse_settings(given: Mapping[str, str]) -> GatewaySettings:
             max_bytes=SETTINGS.integer_of(settled, "maxBytes"),
         ),
         warm_every_ms=SETTINGS.integer_of(settled, "warmEveryMs"),
+        passes_credentials=SETTINGS.value_of(settled, "passCredentials") == "true",
     )
 
 

@@ -26,11 +26,12 @@ from coldset.table.manifests import (
     cut_short,
     entries_in,
     list_files,
+    manifest_list_of,
     manifests_in,
     unreadable,
     weigh,
 )
-from coldset.table.storage import storage_of
+from coldset.table.storage import filesystem_of, storage_of
 
 __all__ = [
     "SOURCE_ID",
@@ -45,11 +46,13 @@ __all__ = [
     "cut_short",
     "entries_in",
     "entries_of",
+    "filesystem_of",
     "find_source",
     "is_complete",
     "kept_until_ms",
     "list_files",
     "load_table",
+    "manifest_list_of",
     "manifests_in",
     "manifests_of",
     "open_catalog",

@@ -74,6 +74,11 @@ class PinnedTable:
         return self.snapshot.snapshot_id if self.snapshot else None
 
     @property
+    def state(self) -> str:
+        """What tells the loaded state of the table from others: each commit writes another metadata file."""
+        return self.table.metadata_location or self.uuid
+
+    @property
     def schema_id(self) -> int:
         """Id of the schema the answer will have."""
         return self.schema.schema_id

@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
+from pyiceberg.io import FileIO
 from pyiceberg.manifest import ManifestEntry, ManifestFile
 
 from coldset.errors import ColdReadError
 from coldset.table.catalog import PinnedTable
-from coldset.table.manifest_file import entries_of, manifests_of
+from coldset.table.manifest_file import DamagedError, WholeFiles, entries_of, manifests_of
 from foundation.lru import LruCache
 
 _THREADS: Final = 8
@@ -138,6 +139,20 @@ def cut_short(pinned: PinnedTable, path: str, found: int, written: int) -> ColdR
         table=pinned.identifier,
         snapshot_id=pinned.snapshot_id,
     )
+
+
+def manifest_list_of(pinned: PinnedTable, io: FileIO) -> bytes:
+    """Return the file that lists the pinned snapshot's manifests, which is whole.
+
+    Raises:
+        ColdReadError: It could not be read.
+    """
+    assert pinned.snapshot is not None
+    try:
+        with WholeFiles(io).new_input(pinned.snapshot.manifest_list).open() as stream:
+            return bytes(stream.read())
+    except (DamagedError, OSError) as exc:
+        raise unreadable(pinned, exc) from exc
 
 
 def unreadable(pinned: PinnedTable, exc: Exception) -> ColdReadError:

@@ -9,8 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pyarrow.fs
+from pyiceberg.io.pyarrow import PyArrowFileIO
+
 from coldset.errors import CatalogConfigError
 from coldset.table.catalog import load_table, merged_properties, open_catalog
+
+
+def filesystem_of(uri: str, io_properties: Mapping[str, str]) -> tuple[pyarrow.fs.FileSystem, str]:
+    """Return the file system of a location, and the location's path in it.
+
+    Args:
+        uri: The location, with its scheme.
+        io_properties: pyiceberg properties for reaching it, secrets resolved.
+
+    Raises:
+        CatalogConfigError: There is no such file system.
+    """
+    scheme, netloc, path = PyArrowFileIO.parse_location(uri, dict(io_properties))
+    try:
+        return PyArrowFileIO(dict(io_properties)).fs_by_scheme(scheme, netloc), path
+    except (ValueError, OSError) as exc:
+        raise CatalogConfigError(f"location {uri!r} cannot be reached: {exc}") from exc
 
 
 def storage_of(catalog_name: str, properties: Mapping[str, str], identifier: str) -> dict[str, str]:

@@ -4,6 +4,8 @@
 cut per table, and `execution` runs it.
 """
 
+from federation.engine.lookahead import bounds_of
+from federation.engine.row_filter import RowFilter, plan_filter
 from federation.engine.run import Answer, Limits, Watched, run_query
 
-__all__ = ["Answer", "Limits", "Watched", "run_query"]
+__all__ = ["Answer", "Limits", "RowFilter", "Watched", "bounds_of", "plan_filter", "run_query"]

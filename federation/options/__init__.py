@@ -10,7 +10,6 @@ Secrets stay references here, until `resolve` is called where something connects
     definition.py  one table with its options settled
 """
 
-from federation.options.canonical import canonical
 from federation.options.config import Config, load_config
 from federation.options.definition import (
     Part,
@@ -32,7 +31,6 @@ __all__ = [
     "OptionSet",
     "Part",
     "TableDefinition",
-    "canonical",
     "define",
     "load_config",
     "merge_options",

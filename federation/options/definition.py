@@ -69,6 +69,7 @@ class TableDefinition:
     declared_offsets: str | None
     snapshot_id: int | None
     ref: str | None
+    filter: str | None
     max_hot_records: int | None
     max_hot_bytes: int | None
     max_drain_bytes: int
@@ -78,6 +79,9 @@ class TableDefinition:
     read_timeout_ms: int
     no_progress_timeout_ms: int
     store: StoreSettings | None
+    chunk_store: StoreSettings
+    scratch: str | None
+    keep_ephemeral_ms: int
 
 
 def split_name(name: str) -> tuple[str, Part]:
@@ -158,6 +162,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         declared_offsets=settled.get("committedOffsets"),
         snapshot_id=_integer_or_none(settled, "snapshot-id"),
         ref=settled.get("branch") or settled.get("tag"),
+        filter=settled.get("filter"),
         max_hot_records=_integer_or_none(settled, "maxHotRecords"),
         max_hot_bytes=_integer_or_none(settled, "maxHotBytes"),
         max_drain_bytes=OPTIONS.integer_of(settled, "maxDrainBytes"),
@@ -167,6 +172,9 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         read_timeout_ms=OPTIONS.integer_of(settled, "readTimeoutMs"),
         no_progress_timeout_ms=OPTIONS.integer_of(settled, "noProgressTimeoutMs"),
         store=store_settings(settled),
+        chunk_store=_place_of_chunks(settled),
+        scratch=settled.get("scratchLocation"),
+        keep_ephemeral_ms=OPTIONS.integer_of(settled, "ephemeralKeepMs"),
     )
 
 
@@ -269,6 +277,10 @@ def store_settings(options: Mapping[str, str]) -> StoreSettings | None:
     """
     if OPTIONS.value_of(options, "hotStore") == "off":
         return None
+    return _place_of_chunks(options)
+
+
+def _place_of_chunks(options: Mapping[str, str]) -> StoreSettings:
     return StoreSettings(
         OPTIONS.value_of(options, "hotStorePath"), OPTIONS.integer_of(options, "hotStoreBytes")
     )

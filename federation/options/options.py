@@ -171,6 +171,13 @@ _DECLARED: Final = (
     Option("tag", "string", None, "Read the snapshot of this tag."),
     Option("cut", "string", None, "A cut token: read exactly that cut again."),
     Option("columns", "list", None, "The columns to read, separated by commas; all if not given."),
+    Option(
+        "filter",
+        "string",
+        None,
+        "A condition in DuckDB's SQL; in Spark's data source and in scans only rows are read for which it is "
+        "true, and files and offsets that cannot have such rows are left out.",
+    ),
     Option("maxHotRecords", "integer", None, "Refuse a read whose hot ranges span more offsets than this."),
     Option(
         "maxHotBytes",
@@ -222,6 +229,20 @@ _DECLARED: Final = (
         None,
         "The hot store's folder, of this user only; if not given, `/dev/shm/kafkaiceberg-<user id>`, or the "
         "like in the folder for temporary files.",
+    ),
+    Option(
+        "scratchLocation",
+        "string",
+        None,
+        "Where ephemeral snapshots are written: a folder or URI that all readers reach, such as a cluster's "
+        "executors. If not given, they are in the hot store's folder, for readers on this machine.",
+    ),
+    Option(
+        "ephemeralKeepMs",
+        "integer",
+        "3600000",
+        "Milliseconds for which the files of an ephemeral snapshot stay after it was handed out. A reader "
+        "that takes longer fails with an error that names the file.",
     ),
 )
 

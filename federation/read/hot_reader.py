@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from federation.cut import registry_of
 from federation.errors import HotBudgetError
-from federation.options import Part, canonical, resolve
+from federation.options import Part, resolve
 from federation.read.read_counts import HotMeter
 from federation.read.splits import HotSplit
+from foundation.canonical_form import canonical
 from foundation.deadline import Deadline
 from hotset.decode import LETTERS, BadRecords, RowDecoder
 from hotset.kafka import DrainLimits, connect

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from federation.cut import take_cut
+from federation.engine import RowFilter, bounds_of, plan_filter
 from federation.errors import OptionError
 from federation.options import OPTIONS, load_config, merge_options, split_name
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
@@ -52,10 +54,14 @@ class KafkaIcebergDataSource(DataSource):
         merged = merge_options(table, given, load_config().options_of(table))
         taken = take_cut(merged)
         self._schema = answer_schema(taken, OPTIONS.list_of(merged, "columns"), part=part)
+        self._filter = _filter_of(taken.definition.filter, answer_schema(taken, part=part))
+        where = None if self._filter is None else self._filter.where
+        beside = () if self._filter is None else self._filter.columns
+        read = answer_schema(taken, tuple(dict.fromkeys((*self._schema.names, *beside))), part=part)
         # Hot splits first: the freshest rows, and what a LIMIT should see.
         self._splits: tuple[Split, ...] = (
-            *plan_hot(taken, self._schema, spread=True, part=part),
-            *plan_cold_splits(taken, self._schema.names, part=part),
+            *plan_hot(taken, read, spread=True, part=part, bounds=bounds_of(where)),
+            *plan_cold_splits(taken, read.names, part=part, where=where),
         )
         self._has_one_cut = "cut" in merged
 
@@ -80,15 +86,22 @@ class KafkaIcebergDataSource(DataSource):
                 "load() with .schema() would take a cut for each scan; choose columns with option 'columns', "
                 "or fix the cut with option 'cut'"
             )
-        return KafkaIcebergReader(self._splits, schema)
+        return KafkaIcebergReader(self._splits, schema, self._filter)
+
+
+def _filter_of(expression: str | None, schema: pa.Schema) -> RowFilter | None:
+    return None if expression is None else plan_filter(expression, schema)
 
 
 class KafkaIcebergReader(DataSourceReader):
     """Hands out the splits of one cut and reads them, the same at every call."""
 
-    def __init__(self, splits: tuple[Split, ...], wanted: StructType) -> None:
-        self._splits = tuple(select_columns(split, wanted.names) for split in splits)
+    def __init__(self, splits: tuple[Split, ...], wanted: StructType, row_filter: RowFilter | None) -> None:
+        beside = () if row_filter is None else row_filter.columns
+        names = tuple(dict.fromkeys((*wanted.names, *beside)))
+        self._splits = tuple(select_columns(split, names) for split in splits)
         self._wanted = wanted
+        self._filter = row_filter
 
     def partitions(self) -> Sequence[InputPartition]:
         """The splits, each a task of its own."""
@@ -98,8 +111,11 @@ class KafkaIcebergReader(DataSourceReader):
         """Yield the batches of one split, in exactly Spark's Arrow schema."""
         # Spark makes an empty list of partitions into one partition that is None.
         if isinstance(partition, SplitPartition):
-            target = arrow_schema_of(self._wanted)
-            for batch in read_split(partition.split):
+            target, split = arrow_schema_of(self._wanted), partition.split
+            batches = read_split(split)
+            if self._filter is not None:
+                batches = self._filter.apply(batches, split.schema, self._wanted.names)
+            for batch in batches:
                 yield conform(batch, target)
 
     def __getstate__(self) -> dict[str, Any]:

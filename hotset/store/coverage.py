@@ -75,10 +75,9 @@ def cover(chunks: Sequence[Chunk], ranges: Sequence[OffsetRange]) -> Coverage:
     gaps = []
     for wanted in ranges:
         at = wanted.start
-        # Of those that go on from here, the longest; of equal ones, the same for all partitions.
-        there = sorted(by_partition.get(wanted.partition, ()), key=lambda pair: (-pair[0].end, pair[1].path))
+        there = by_partition.get(wanted.partition, ())
         while at < wanted.end:
-            found = next((pair for pair in there if pair[0].start <= at < pair[0].end), None)
+            found = _best(there, at, wanted.end)
             if found is None:
                 gaps.append(OffsetRange(wanted.partition, at, wanted.end))
                 break
@@ -87,6 +86,16 @@ def cover(chunks: Sequence[Chunk], ranges: Sequence[OffsetRange]) -> Coverage:
             at = end
     parts = (ChunkPart(chunk, tuple(sorted(found))) for chunk, found in used.items())
     return Coverage(tuple(sorted(parts, key=lambda part: part.chunk.path)), tuple(gaps))
+
+
+def _best(there: Sequence[tuple[OffsetRange, Chunk]], at: int, end: int) -> tuple[OffsetRange, Chunk] | None:
+    """Return the chunk that goes on furthest from an offset; of equal ones, the smallest."""
+    going_on = [pair for pair in there if pair[0].start <= at < pair[0].end]
+    return min(
+        going_on,
+        key=lambda pair: (-min(pair[0].end, end), pair[0].end - pair[0].start, pair[1].path),
+        default=None,
+    )
 
 
 def useless_chunks(chunks: Sequence[Chunk], starts: Mapping[int, int]) -> list[Chunk]:

@@ -111,12 +111,14 @@ class ResidentLog:
     ) -> HotRows:
         coverage, tail, left = self._look(source, ranges)
         fetched = 0
-        if left or (as_chunks and tail):
+        if left or (as_chunks and (tail or any(not part.is_whole for part in coverage.parts))):
             with self._alone(source, ranges) as asked:
                 before = meter.records_fetched
                 beyond = self._fetch_missing(source, asked, meter, as_chunks=as_chunks)
                 fetched = meter.records_fetched - before
                 coverage, tail, left = self._look(source, ranges)
+                if as_chunks and self._trim(source, coverage):
+                    coverage, tail, left = self._look(source, ranges)
             # What was read and found no place is this reading's alone.
             there, left = beyond.within(left)
             if left:
@@ -163,6 +165,15 @@ class ResidentLog:
             tail = Tail() if is_large or is_stored else tail
         self._tail = tail
         return beyond
+
+    def _trim(self, source: RowSource, coverage: Coverage) -> bool:
+        """Make chunks of what is wanted of others in part; return whether there are any."""
+        parts = [part for part in coverage.parts if not part.is_whole]
+        for part in parts:
+            rows = part.chunk.read().within(part.ranges)
+            if rows.ranges:
+                self.folder.add(rows, source.schema, after=part.chunk)
+        return bool(parts)
 
     def _store(self, source: RowSource, tail: Tail) -> bool:
         with contextlib.suppress(OSError):

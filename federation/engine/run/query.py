@@ -28,7 +28,7 @@ from federation.engine.run.table_read import TableRead
 from federation.engine.statement import parse_statement
 from federation.errors import EngineError, SqlError
 from federation.options import split_name
-from federation.plan import plan_scan
+from federation.plan import plan_scan, require_unfiltered
 
 _USUAL: Final = Limits()
 
@@ -119,6 +119,8 @@ def _ask(
         table: take_cut(tables[table], within_ms=clock.remaining_ms)
         for table in dict.fromkeys(table for table, _ in named)
     }
+    for taken in cuts.values():
+        require_unfiltered(taken, "WHERE")
     parts = {table: {part for each, part in named if each == table} for table in cuts}
     return Question(statement, cuts, parts, limits, clock, watched)
 

@@ -3,6 +3,6 @@
 Nothing is run here.
 """
 
-from federation.engine.statement.statement import Statement, parse_statement
+from federation.engine.statement.statement import Statement, parse_condition, parse_statement
 
-__all__ = ["Statement", "parse_statement"]
+__all__ = ["Statement", "parse_condition", "parse_statement"]

@@ -26,6 +26,7 @@ from foundation.lru import LruCache
 MAX_SQL_BYTES: Final = 64 * 1024
 MAX_NESTING: Final = 200
 
+_BEHIND_CONDITION: Final = ("modifiers", "group_expressions", "group_sets", "having", "sample", "qualify")
 _PARSED_BYTES: Final = 4 * 1024 * 1024
 _NODE_BYTES: Final = 1024
 _EXPLAIN: Final = re.compile(r"^\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
@@ -97,6 +98,30 @@ def _parse(sql: str, tables: Collection[str]) -> Statement:
     except RecursionError as exc:
         raise StatementRefusedError("the statement is nested too deeply; simplify it") from exc
     return Statement(str(rewritten), tuple(sorted(found)), is_explain, is_steady(tree))
+
+
+def parse_condition(expression: str, table: str) -> Statement:
+    """Return the statement that selects the rows of a table for which an expression is true.
+
+    Args:
+        expression: A condition.
+        table: The table's name.
+
+    Raises:
+        SqlError: It is not valid SQL.
+        StatementRefusedError: It is more than a condition, or uses a function that reaches outside.
+    """
+    # The line ends keep a comment at its end from hiding what follows.
+    text = f"SELECT 1 FROM {table} WHERE (\n{expression}\n)"
+    _require_small(text)
+    _only_statement_type(text)
+    tree = _call("SELECT json_serialize_sql(?)", text)
+    node = {} if tree.get("error") else tree["statements"][0]["node"]
+    # An expression that closes the bracket before it could go on with anything.
+    is_alone = node.get("type") == "SELECT_NODE" and not any(node.get(part) for part in _BEHIND_CONDITION)
+    if not tree.get("error") and not is_alone:
+        raise StatementRefusedError("a filter is one condition, without anything behind it")
+    return parse_statement(text, {table})
 
 
 def _require_small(sql: str) -> None:

@@ -1,4 +1,4 @@
-"""Values of options in words that are equal for equal values, in any process.
+"""Values in words that are equal for equal values, in any process.
 
 It is for names and keys; nothing is read back from it.
 """

@@ -1,0 +1,145 @@
+"""Federated tables as a catalog has them: namespaces, names, and metadata at a fresh cut.
+
+A namespace `lake` has the unions; `lake_hot` and `lake_cold` have their halves. The file must not know HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from federation.cut import TakenCut, take_cut
+from federation.ephemeral import EphemeralSnapshot, publish_cut
+from federation.options import storage_for
+from foundation.lru import LruCache
+from sql_gateway.errors import NotFoundError
+
+_KEPT: Final = 256
+# What is handed out again must stay for a good while.
+_LEAST_LEFT_MS: Final = 0.5
+# What tells an engine how to reach files, and is no secret.
+_PLAIN: Final = ("s3.endpoint", "s3.region", "s3.path-style-access", "client.region")
+_LENT: Final = ("s3.", "adls.", "gcs.", "client.")
+
+
+class Half(StrEnum):
+    """Which rows of a federated table a namespace has, as the end of its name says."""
+
+    UNION = ""
+    HOT = "_hot"
+    COLD = "_cold"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTable:
+    """What a catalog answers about a table.
+
+    Attributes:
+        metadata_location: Where the metadata is, for engines that read it themselves.
+        metadata: The metadata.
+        config: How to reach its files.
+    """
+
+    metadata_location: str
+    metadata: Mapping[str, Any] = field(repr=False)
+    config: Mapping[str, str] = field(repr=False)
+
+
+class UnionCatalog:
+    """The registered tables, at the cut of each moment they are loaded.
+
+    Args:
+        tables: Name to merged options.
+        passes_credentials: Whether those who load a table are given the credentials for its files.
+    """
+
+    def __init__(self, tables: Mapping[str, Mapping[str, str]], *, passes_credentials: bool = False) -> None:
+        self._tables = tables
+        self._passes_credentials = passes_credentials
+        self._published: LruCache[tuple[str, Half], EphemeralSnapshot] = LruCache(_KEPT)
+        self._locks: dict[tuple[str, Half], threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def namespaces(self) -> list[str]:
+        """Return the names of all namespaces."""
+        found = {name.rpartition(".")[0] for name in self._tables}
+        return sorted(f"{namespace}{half.value}" for namespace in found for half in Half)
+
+    def tables(self, namespace: str) -> list[str]:
+        """Return the names of a namespace's tables.
+
+        Raises:
+            NotFoundError: There is no such namespace.
+        """
+        base, _ = self._half(namespace)
+        return sorted(name.rpartition(".")[2] for name in self._tables if name.rpartition(".")[0] == base)
+
+    def require(self, namespace: str, table: str) -> None:
+        """Raise unless there is a table of a name.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        if table not in self.tables(namespace):
+            raise NotFoundError(f"there is no table {namespace}.{table}; the namespaces list what there is")
+
+    def load(self, namespace: str, table: str) -> LoadedTable:
+        """Take a cut of a table and return its metadata.
+
+        Raises:
+            NotFoundError: There is no such table.
+            CutError, HotsetError, ColdsetError, OptionError: No exact cut could be taken or read.
+        """
+        self.require(namespace, table)
+        base, half = self._half(namespace)
+        name = f"{base}.{table}"
+        taken = take_cut(self._tables[name])
+        config = self._config(taken)
+        if half is Half.COLD:
+            metadata = taken.pinned.table.metadata
+            told = json.loads(metadata.model_dump_json(by_alias=True, exclude_none=True))
+            return LoadedTable(taken.pinned.table.metadata_location, told, config)
+        published = self._publish(name, half, taken)
+        return LoadedTable(published.metadata_location, published.metadata, config)
+
+    def _publish(self, name: str, half: Half, taken: TakenCut) -> EphemeralSnapshot:
+        """Return a snapshot of a cut: the one that was handed out last, if nothing has changed since."""
+        with self._lock:
+            lock = self._locks.setdefault((name, half), threading.Lock())
+        with lock:
+            known = self._published.get((name, half))
+            left_ms = 0.0 if known is None else known.expires_ms - time.time() * 1000
+            is_same = (
+                known is not None and known.cut == taken.cut.token() and known.base == taken.pinned.state
+            )
+            if (
+                known is not None
+                and is_same
+                and left_ms > taken.definition.keep_ephemeral_ms * _LEAST_LEFT_MS
+            ):
+                return known
+            found = publish_cut(taken, is_hot_only=half is Half.HOT)
+            self._published.put((name, half), found)
+            return found
+
+    def _half(self, namespace: str) -> tuple[str, Half]:
+        known = {name.rpartition(".")[0] for name in self._tables}
+        for half in (Half.UNION, Half.HOT, Half.COLD):
+            base = namespace.removesuffix(half.value)
+            if namespace.endswith(half.value) and base in known:
+                return base, half
+        raise NotFoundError(f"there is no namespace {namespace!r}; there are {', '.join(self.namespaces())}")
+
+    def _config(self, taken: TakenCut) -> dict[str, str]:
+        definition = taken.definition
+        storage = storage_for(definition.catalog_name, definition.catalog_properties, taken.cut.table)
+        return {
+            name: value
+            for name, value in storage.items()
+            if name in _PLAIN or (self._passes_credentials and name.startswith(_LENT))
+        }
