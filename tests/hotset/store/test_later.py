@@ -31,8 +31,8 @@ from tests.conftest import MakeLake
 # A process that asks, says how many rows there are and ends; if it is told to, it stores nothing until then.
 ASKER = """
 import json, sys, threading
-from federation.definition import merge_options
-from federation.engine import run_query
+from federation.options.definition import merge_options
+from federation.engine.run.query import run_query
 from hotset.store.background_tasks import WRITES
 table, options, is_held_up = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] == "True"
 if is_held_up:
