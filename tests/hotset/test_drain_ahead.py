@@ -181,7 +181,11 @@ def test_a_child_that_is_forked_after_a_read_reads_too(
 
 AT_THE_END = """
     import sys, threading, time
-    from hotset import Deadline, DrainLimits, Isolation, OffsetRange, connect, drain
+    from foundation.deadline import Deadline
+    from hotset.drain.drain_ranges import drain
+    from hotset.kafka.client import connect
+    from hotset.kafka.offsets import Isolation, OffsetRange
+    from hotset.kafka.record_source import DrainLimits
 
     client = connect({{"bootstrap.servers": {bootstrap!r}}})
     ranges = tuple(OffsetRange(p, 0, {records}) for p in range({partitions}))
