@@ -110,11 +110,7 @@ class PinnedTable:
 
     @property
     def file_schema(self) -> pa.Schema:
-        """The same with the fields' ids in their metadata, as files have them.
-
-        Raises:
-            UnsupportedTableError: A column's type is not supported.
-        """
+        """The same with the fields' ids in their metadata, as files have them."""
         return file_schema(self.schema)
 
 

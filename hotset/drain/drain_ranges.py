@@ -154,7 +154,7 @@ def _read(
 
 def _open(client: KafkaClient, wanted: Wanted, *, is_native: bool) -> RecordSource:
     if is_native:
-        from hotset.native import NativeSource
+        from hotset.drain.native_source import NativeSource
 
         return NativeSource(client, wanted)
     return ConsumedSource(client, wanted)

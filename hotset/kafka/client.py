@@ -11,7 +11,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
@@ -29,11 +29,16 @@ from confluent_kafka.admin import OffsetSpec as _OffsetSpec  # type: ignore[attr
 
 from foundation.deadline import Deadline
 from hotset.errors import HotsetError, KafkaConfigError, KafkaProtocolError
+from hotset.kafka import native_questions
 from hotset.kafka.connection_trouble import SILENT, Trouble
 from hotset.kafka.error_translation import TRANSIENT, translate
 from hotset.kafka.kafka_properties import check_properties
+from hotset.kafka.native_questions import NativeQuestions, questions_of
 from hotset.kafka.offsets import Isolation, OffsetRange
+from hotset.kafka.pending import Pending, PendingFutures
+from hotset.kafka.reader_settings import position_of, settings_of
 from hotset.kafka.record_source import DEFAULT_LIMITS, DrainLimits
+from hotset.native import is_pure
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -41,8 +46,6 @@ T = TypeVar("T")
 _PAUSE_S: Final = 0.05
 _SLICE_S: Final = 0.05
 
-_PIECE: Final = "max.partition.fetch.bytes"
-_PIECES: Final = {_PIECE, "fetch.message.max.bytes"}  # two names of one property
 LATEST: Final[Any] = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
 EARLIEST: Final[Any] = _OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 
@@ -69,6 +72,7 @@ class KafkaClient:
     _admin: AdminClient
     _trouble: Trouble = field(repr=False)
     _identity: list[str] = field(default_factory=list, repr=False)
+    _questions: NativeQuestions | None = field(default=None, repr=False)
     known: dict[str, TopicDescription] = field(default_factory=dict, repr=False)
 
     def describe(
@@ -83,16 +87,22 @@ class KafkaClient:
             KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer.
         """
         doing = f"describing topic {topic!r} at {self.properties['bootstrap.servers']}"
-        topics = TopicCollection([topic])
-        answer = self.ask(
-            doing, deadline, lambda admin, **limit: admin.describe_topics(topics, **limit), meanwhile
-        )
-        partitions = tuple(sorted(info.id for info in answer[topic].partitions))
+        native = self._native()
+        if native is not None:
+            topic_id, partitions = self._ask(
+                doing, deadline, lambda limit_s: native.describe(topic, limit_s), meanwhile
+            )
+        else:
+            topics = TopicCollection([topic])
+            answer = self.ask(
+                doing, deadline, lambda admin, **limit: admin.describe_topics(topics, **limit), meanwhile
+            )
+            partitions = tuple(sorted(info.id for info in answer[topic].partitions))
+            topic_id = str(answer[topic].topic_id)
         if partitions != tuple(range(len(partitions))) or not partitions:
             raise KafkaProtocolError(
                 f"{doing} answered partitions {partitions}, which cannot be", topic=topic
             )
-        topic_id = str(answer[topic].topic_id)
         if not topic_id.strip("A"):
             raise KafkaProtocolError(
                 f"{doing}: the cluster gives topics no id, so that a recreated topic cannot be told; "
@@ -131,8 +141,19 @@ class KafkaClient:
             KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer.
         """
         doing = f"listing offsets of topic {topic!r} at {self.properties['bootstrap.servers']}"
-        wanted = {TopicPartition(topic, partition): spec for partition in partitions}
+        partitions, native = tuple(partitions), self._native()
         is_committed = isolation is Isolation.READ_COMMITTED
+        # A description has all partitions from 0 on.
+        if native is not None and partitions and partitions == tuple(range(len(partitions))):
+            kind = native_questions.LATEST if spec is LATEST else native_questions.EARLIEST
+            return self._ask(
+                doing,
+                deadline,
+                lambda limit_s: native.list_offsets(
+                    topic, len(partitions), kind, limit_s, is_committed=is_committed
+                ),
+            )
+        wanted = {TopicPartition(topic, partition): spec for partition in partitions}
         level = IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
         answer = self.ask(
             doing,
@@ -169,33 +190,14 @@ class KafkaClient:
         exact = self.reader_settings(isolation, limits, ranges)
         settings = {**exact, "error_cb": self._trouble.note, "logger": SILENT}
         consumer = _construct(Consumer, settings)
-        consumer.assign([_position(topic, r, leader_epoch.get(r.partition, -1)) for r in ranges])
+        consumer.assign([position_of(topic, r, leader_epoch.get(r.partition, -1)) for r in ranges])
         return consumer
 
     def reader_settings(
         self, isolation: Isolation, limits: DrainLimits, ranges: tuple[OffsetRange, ...]
     ) -> dict[str, str]:
-        """Return the properties of an exact reader of ranges, with secrets in them.
-
-        No reset, no commits, no group that is joined, checksums on, a bounded queue, answers no larger than
-        it, and no one-second pause once it is full, which it is with as many records as there are offsets.
-        """
-        ahead = min(limits.ahead_rows, max(1, sum(r.span for r in ranges)))
-        return {
-            **({} if _PIECES & self.properties.keys() else {_PIECE: str(limits.piece_bytes(len(ranges)))}),
-            **self.properties,
-            "group.id": "kafkaiceberg",
-            "enable.auto.commit": "false",
-            "enable.auto.offset.store": "false",
-            "auto.offset.reset": "error",
-            "enable.partition.eof": "true",
-            "check.crcs": "true",
-            "isolation.level": isolation.value,
-            "fetch.queue.backoff.ms": "1",
-            "fetch.wait.max.ms": "20",
-            "queued.max.messages.kbytes": str(limits.ahead_bytes // 1024),
-            "queued.min.messages": str(ahead),
-        }
+        """Return the properties of an exact reader of ranges, with secrets in them."""
+        return settings_of(self.properties, isolation, limits, ranges)
 
     def note(self, error: KafkaError) -> None:
         """Take note of what a reader's connections report, for answers that come too late."""
@@ -214,16 +216,29 @@ class KafkaClient:
         meanwhile: Callable[[], None] | None = None,
     ) -> dict[K, T]:
         """Make one call of the admin client, again while it fails in passing; else raise a HotsetError."""
+
+        def begin(limit_s: float) -> PendingFutures[K, T]:
+            return PendingFutures(self._admin, call(self._admin, request_timeout=limit_s))
+
+        return self._ask(doing, deadline, begin, meanwhile)
+
+    def _ask(
+        self,
+        doing: str,
+        deadline: Deadline,
+        begin: Callable[[float], Pending[T]],
+        meanwhile: Callable[[], None] | None = None,
+    ) -> T:
         cause: KafkaException | None = None
         refusals = self._trouble.begin()
         while not deadline.has_passed:
             try:
-                futures = call(self._admin, request_timeout=max(0.001, deadline.remaining_s))
+                pending = begin(max(0.001, deadline.remaining_s))
                 if meanwhile is not None:
                     once, meanwhile = meanwhile, None
                     once()
-                self._wait(futures.values(), doing, deadline, refusals)
-                answer = {key: future.result(timeout=0) for key, future in futures.items()}
+                self._wait(pending, doing, deadline, refusals)
+                answer = pending.result()
                 self._trouble.end()
                 return answer
             except TimeoutError as exc:
@@ -238,15 +253,18 @@ class KafkaClient:
                 time.sleep(min(_PAUSE_S, deadline.remaining_s))
         raise self.late(doing, deadline) from cause
 
-    def _wait(self, futures: Iterable[Future[T]], doing: str, deadline: Deadline, refusals: int) -> None:
-        """Wait for all answers, but not for a cluster whose every broker refuses this client."""
+    def _wait(self, pending: Pending[T], doing: str, deadline: Deadline, refusals: int) -> None:
+        """Wait for the answer, but not for a cluster whose every broker refuses this client."""
         # The margin lets librdkafka's own timeout speak first: its text is better.
         at_s = deadline.at_s + 1.0
-        while wait(futures, min(_SLICE_S, max(0.0, at_s - time.monotonic()))).not_done:
-            self._admin.poll(0)
+        while not pending.wait(min(_SLICE_S, max(0.0, at_s - time.monotonic()))):
             self._trouble.require_access(doing, refusals)
             if time.monotonic() >= at_s:
-                return
+                raise TimeoutError(doing)
+
+    def _native(self) -> NativeQuestions | None:
+        # Asked each time: a test may want everything done in Python.
+        return None if is_pure() else self._questions
 
 
 def connect(properties: Mapping[str, str]) -> KafkaClient:
@@ -270,7 +288,8 @@ def connect(properties: Mapping[str, str]) -> KafkaClient:
 def _connect(_pid: int, items: tuple[tuple[str, str], ...]) -> KafkaClient:
     trouble = Trouble()
     settings = {"client.id": "kafkaiceberg", **dict(items), "error_cb": trouble.note, "logger": SILENT}
-    return KafkaClient(dict(items), _construct(AdminClient, settings), trouble)
+    found = questions_of({"client.id": "kafkaiceberg", **dict(items)}, trouble)
+    return KafkaClient(dict(items), _construct(AdminClient, settings), trouble, _questions=found)
 
 
 def _construct(cls: Callable[[dict[str, Any]], T], settings: dict[str, Any]) -> T:
@@ -279,9 +298,3 @@ def _construct(cls: Callable[[dict[str, Any]], T], settings: dict[str, Any]) -> 
     except KafkaException as exc:
         # The text of librdkafka names the property, and never its value when it is a secret.
         raise KafkaConfigError(f"the Kafka client refused its configuration: {exc.args[0].str()}") from exc
-
-
-def _position(topic: str, start: OffsetRange, epoch: int) -> TopicPartition:
-    if epoch < 0:
-        return TopicPartition(topic, start.partition, start.start)
-    return TopicPartition(topic, start.partition, start.start, leader_epoch=epoch)

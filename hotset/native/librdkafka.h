@@ -11,7 +11,10 @@
 #include <sys/types.h>
 
 enum {
-    LIBRDKAFKA_CONSUMER = 1,            /* of `create` */
+    LIBRDKAFKA_PRODUCER = 0,            /* of `create`, also for who only asks */
+    LIBRDKAFKA_CONSUMER = 1,
+    LIBRDKAFKA_ANY_QUESTION = 0,        /* of `admin_options_new` */
+    LIBRDKAFKA_FAILED = -196,           /* librdkafka's own error for what has no other */
     LIBRDKAFKA_SET = 0,                 /* `conf_set` has taken a setting */
     LIBRDKAFKA_TIMESTAMP_UNKNOWN = 0,   /* of `message_timestamp`; 1 is the producer's, 2 the broker's */
     LIBRDKAFKA_LEAVE_AS_IS = 0x8        /* of `destroy_flags`: no group to leave, nothing to commit */
@@ -78,6 +81,35 @@ typedef struct {
     void (*places_destroy)(kafka_places *places);
     kafka_place *(*places_add)(kafka_places *places, const char *topic, int32_t partition);
     void (*place_set_leader_epoch)(kafka_place *place, int32_t epoch);
+    int32_t (*place_get_leader_epoch)(const kafka_place *place);
+    int (*poll)(void *handle, int timeout_ms);
+    const char *(*err2str)(int error);
+    int (*error_code)(const void *error);
+    const char *(*error_string)(const void *error);
+    void (*error_destroy)(void *error);
+    void *(*queue_new)(void *handle);
+    void *(*queue_poll)(void *queue, int timeout_ms);
+    int (*event_error)(void *event);
+    const char *(*event_error_string)(void *event);
+    void (*event_destroy)(void *event);
+    void *(*admin_options_new)(void *handle, int question);
+    void (*admin_options_destroy)(void *options);
+    int (*admin_options_set_timeout)(void *options, int timeout_ms, char *why, size_t why_size);
+    void *(*admin_options_set_isolation)(void *options, int isolation);
+    void (*list_offsets)(void *handle, kafka_places *places, const void *options, void *queue);
+    const void *(*event_offsets)(void *event);
+    const void **(*offsets_infos)(const void *result, size_t *count);
+    const kafka_place *(*offsets_info_place)(const void *info);
+    void *(*topics_of_names)(const char **names, size_t count);
+    void (*topics_destroy)(void *topics);
+    void (*describe_topics)(void *handle, const void *topics, const void *options, void *queue);
+    const void *(*event_topics)(void *event);
+    const void **(*described_topics)(const void *result, size_t *count);
+    const void *(*topic_error)(const void *topic);
+    const void *(*topic_id)(const void *topic);
+    const char *(*uuid_text)(const void *uuid);
+    const void **(*topic_partitions)(const void *topic, size_t *count);
+    int (*partition_number)(const void *partition);
 } librdkafka;
 
 /* Fill in all functions from the shared object at a path; 0, or -1 and why not. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "asker_type.h"
 #include "reader.h"
 
 static librdkafka library;
@@ -466,7 +467,7 @@ PyMODINIT_FUNC PyInit__reader(void)
         PyModule_AddIntConstant(module, "WAITED", READER_WAITED) != 0 ||
         PyModule_AddIntConstant(module, "MORE", READER_MORE) != 0 ||
         PyModule_AddIntConstant(module, "FULL", READER_FULL) != 0 ||
-        PyModule_AddIntConstant(module, "EVENT", READER_EVENT) != 0) {
+        PyModule_AddIntConstant(module, "EVENT", READER_EVENT) != 0 || asker_types_add(module, &library) != 0) {
         Py_XDECREF(module);
         return NULL;
     }

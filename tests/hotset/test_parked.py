@@ -21,10 +21,10 @@ from tests.builders import make_topic, produce, unique
 if not native_available().is_available:
     pytest.skip("nothing is read natively here", allow_module_level=True)
 
+from hotset.drain.idle_readers import PARKED, Key, Parked
+from hotset.drain.native_source import settings_of
 from hotset.kafka.record_source import DEFAULT_LIMITS, Wanted
 from hotset.native import _reader
-from hotset.native.idle_readers import PARKED, Key, Parked
-from hotset.native.native_source import settings_of
 
 LEVEL = Isolation.READ_COMMITTED
 

@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 # A foreign library and the files or folders that may import it; stack, tests and benchmarks may always.
 USED_IN: dict[str, tuple[str, ...]] = {
-    "confluent_kafka": ("hotset/kafka/", "hotset/native/native_source.py"),
+    "confluent_kafka": ("hotset/kafka/", "hotset/drain/native_source.py"),
     "duckdb": ("federation/engine/",),
     "fastavro": (
         "coldset/ephemeral/avro_schemas.py",

@@ -23,6 +23,7 @@ import federation.plan
 import federation.read.split_reader
 import hotset.decode.payloads
 import hotset.kafka.client
+import hotset.kafka.pending
 from hotset.native.availability import PURE
 from tests.oracle.model.actions import successors
 from tests.oracle.model.catalog import entries_of, manifests_of
@@ -71,7 +72,7 @@ class Explorer:
         _forget_clients()
         self._patch.setenv(PURE, "1")  # the edges stand for what Python sees of librdkafka
         put(hotset.kafka.client, "_construct", edges.construct)
-        put(hotset.kafka.client, "wait", lambda _futures, _timeout: SimpleNamespace(not_done=()))
+        put(hotset.kafka.pending, "wait", lambda _futures, _timeout: SimpleNamespace(not_done=()))
         put(coldset.table.catalog, "load_catalog", edges.load_catalog)
         put(coldset.table.ancestry_proof, "manifests_of", manifests_of)
         put(coldset.table.ancestry_proof, "entries_of", entries_of)

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable
 import pyarrow as pa
 from confluent_kafka import KafkaError
 
+from hotset.drain.idle_readers import PARKED
 from hotset.errors import KafkaConfigError
 from hotset.kafka import HEADERS_TYPE, Arrived, Event, KafkaClient, Wanted, translate, unreadable_header
 from hotset.native import _reader
-from hotset.native.idle_readers import PARKED
 
 _AHEAD = "queued.min.messages"
 
