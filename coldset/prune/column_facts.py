@@ -42,6 +42,7 @@ from pyiceberg.types import (
     TimestamptzType,
     TimeType,
 )
+from pyiceberg.utils.decimal import unscaled_to_decimal
 
 Value = int | float | bytes
 _Sides = tuple[Value | None, Value | None]
@@ -162,7 +163,7 @@ def bucket_of(value: Any, kind: IcebergType, buckets: int) -> int | None:
     if isinstance(kind, StringType):
         value = value.decode()
     elif isinstance(kind, DecimalType):
-        value = Decimal(value).scaleb(-kind.scale)
+        value = unscaled_to_decimal(value, kind.scale)
     found: int | None = BucketTransform(buckets).transform(kind)(value)
     return found
 

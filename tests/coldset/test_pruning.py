@@ -222,6 +222,13 @@ def test_a_partition_by_what_is_not_understood_says_nothing(transform: Transform
     assert of_summary(transform, LongType(), (1, 1), has_null=False, has_nan=False) == UNKNOWN
 
 
+def test_the_bucket_of_a_number_of_many_digits_is_that_of_all_its_digits() -> None:
+    kind, value = DecimalType(38, 2), Decimal("123456789012345678901234567890123.45")
+    fact = of_partition(BucketTransform(5), kind, BucketTransform(5).transform(kind)(value))
+
+    assert may_match(Compared("c", "=", value), lambda _name: ([fact], kind), 1) == [True]
+
+
 def test_a_partition_of_nulls_has_nothing_else_and_one_of_nan_says_so() -> None:
     nothing = of_partition(IdentityTransform(), LongType(), None)
     no_number = of_partition(IdentityTransform(), DoubleType(), NAN)
