@@ -88,7 +88,8 @@ def _fact(group: Any, place: int, kind: IcebergType) -> Fact:
         return UNKNOWN  # a text that was cut off within a character, or a time that is none here
     low, high = (_side(side, kind) for side in sides)
     has_value = nulls is None or nulls < group.num_rows
-    return Fact(low, high, has_null=nulls != 0, has_value=has_value)
+    has_nan = isinstance(kind, FloatType | DoubleType)
+    return Fact(low, high, has_null=nulls != 0, has_value=has_value, has_nan=has_nan)
 
 
 def _side(value: Any, kind: IcebergType) -> int | float | bytes | None:
