@@ -19,13 +19,12 @@ from coldset.prune.predicate import (
     columns_of,
 )
 from coldset.prune.pruning import may_match
-from coldset.prune.table_facts import ColumnKey, column_key, facts_of_files, facts_of_manifests, known_field
+from coldset.prune.table_facts import facts_of_files, facts_of_manifests
 
 __all__ = [
     "UNKNOWN",
     "AllOf",
     "AnyOf",
-    "ColumnKey",
     "Compared",
     "Fact",
     "IsNull",
@@ -36,11 +35,9 @@ __all__ = [
     "StartsWith",
     "all_of",
     "any_of",
-    "column_key",
     "columns_of",
     "comparable",
     "facts_of_files",
     "facts_of_manifests",
-    "known_field",
     "may_match",
 ]

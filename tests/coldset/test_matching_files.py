@@ -114,6 +114,13 @@ def test_files_that_cannot_match_are_not_planned(catalog: Catalog, where: Predic
     assert found.files_pruned == 4 - files
 
 
+def test_files_are_left_out_by_many_values_as_by_few(catalog: Catalog) -> None:
+    pinned = append(catalog, rows(0, 10), rows(1000, 10), rows(2000, 10), rows(3000, 10))
+    where = AnyOf(tuple(Compared("id", "=", number) for number in (*range(10, 600), 3005, 2000)))
+
+    assert ids_read(pinned, where) == [*range(2000, 2010), *range(3000, 3010)]
+
+
 @pytest.mark.parametrize(
     ("transform", "source"),
     [
