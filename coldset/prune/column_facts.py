@@ -5,18 +5,19 @@ values of a type are put into one form that compares as the engine compares:
 whole numbers for numbers and times, bytes for texts, floats for floats. A bound
 may be cut off and a file older than its column's type, so what has another
 length than the type is not known. What a partition says stays in the values of
-its transform, and what is asked for is transformed, too. The file opens nothing.
+its transform, and what is asked for is transformed, too.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pyiceberg.conversions import from_bytes
 from pyiceberg.transforms import IdentityTransform, TimeTransform, Transform
@@ -30,7 +31,6 @@ from pyiceberg.types import (
     IcebergType,
     IntegerType,
     LongType,
-    PrimitiveType,
     StringType,
     TimestampType,
     TimestamptzType,
@@ -76,6 +76,8 @@ class Fact:
 
 
 UNKNOWN: Final = Fact()
+# File by file, or row group by row group; None if nothing is known of any.
+Facts = Sequence[Fact] | None
 
 
 def comparable(value: Any, kind: IcebergType) -> Value:
@@ -96,7 +98,7 @@ def decoded(data: bytes | None, kind: IcebergType) -> Value:
     if data is None or type(kind) in (StringType, BinaryType):
         return data
     try:
-        found = from_bytes(cast("PrimitiveType", kind), data)
+        found = from_bytes(kind, data)  # type: ignore[arg-type]
     except struct.error:
         return None  # what another type has written
     return None if not data or found != found else comparable(found, kind)
@@ -143,8 +145,7 @@ def _number(value: float | Decimal, kind: IcebergType) -> int | float | None:
     try:
         if isinstance(kind, FLOATS):
             code = "<f" if isinstance(kind, FloatType) else "<d"
-            [found] = struct.unpack(code, struct.pack(code, value))
-            return float(found)
+            return float(struct.unpack(code, struct.pack(code, value))[0])
         if not isinstance(kind, DecimalType) or isinstance(value, float):
             return None
         over, under = value.as_integer_ratio()

@@ -2,8 +2,7 @@
 
 The answer is about whole files, or row groups, of which facts are known: it is
 no only where no row can be meant, whatever the facts leave open. Comparisons
-are the engine's: null is neither, and NaN is above all numbers. Where the facts
-come from is decided elsewhere; nothing is opened here.
+are the engine's: null is neither, and NaN is above all numbers.
 """
 
 from __future__ import annotations
@@ -17,15 +16,13 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, Transform
 from pyiceberg.types import IcebergType, NestedField
 
-from coldset.prune.column_facts import FLOATS, Fact, comparable, transformed
+from coldset.prune.column_facts import FLOATS, Fact, Facts, comparable, transformed
 from coldset.prune.predicate import AllOf, AnyOf, Compared, IsNull, NotNull, Predicate, StartsWith
 
-# What is known of a column, file by file; None if nothing is.
-FactsOf = Callable[[NestedField], Sequence[Fact] | None]
-
+FactsOf = Callable[[NestedField], Facts]
 _Leaf = Compared | IsNull | NotNull | StartsWith
 _Test = Callable[[Fact], bool]
-_Holds = Callable[[Any, Any, list[Any]], bool]
+_Holds = Callable[[Any, Any], bool]
 # Above every continuation of a text, because UTF-8 has no such byte.
 _ABOVE: Final = b"\xff"
 
@@ -59,55 +56,66 @@ def _test_of(leaves: Sequence[_Leaf], kind: IcebergType) -> _Test | None:
         return lambda fact: fact.has_value
     if isinstance(leaf, StartsWith):
         prefix = comparable(leaf.prefix, kind)
-        return _test([prefix], kind, _may_start) if isinstance(prefix, bytes) else None
+        return _test([prefix], kind, _starting) if isinstance(prefix, bytes) else None
     values: list[Any] = [comparable(each.value, kind) for each in leaves if isinstance(each, Compared)]
     if None in values:
         return None
     if leaf.sign == "=":
         numbers = sorted(value for value in values if value == value)
-        return _test(numbers, kind, _has_one, may_be_nan=len(numbers) < len(values))
+        return _test(numbers, kind, _one_of, may_be_nan=len(numbers) < len(values))
     is_up, end = leaf.sign in (">", ">="), values[0]
     if isinstance(end, int):
         end += (leaf.sign == ">") - (leaf.sign == "<")
     may_be_nan = is_up and isinstance(kind, FLOATS)
-    return _test([end, None] if is_up else [None, end], kind, _overlap, may_be_nan=may_be_nan)
+    return _test([end], kind, _at_least if is_up else _at_most, may_be_nan=may_be_nan)
 
 
-def _test(wanted: list[Any], kind: IcebergType, holds: _Holds, *, may_be_nan: bool = False) -> _Test:
+def _test(
+    wanted: list[Any], kind: IcebergType, form: Callable[[list[Any]], _Holds], *, may_be_nan: bool = False
+) -> _Test:
+    holds, is_in_order = form(wanted), form is not _one_of
+
     @cache
-    def image(transform: Transform[Any, Any]) -> list[Any] | None:
-        if isinstance(transform, BucketTransform) and holds is not _has_one:
+    def image(transform: Transform[Any, Any]) -> _Holds | None:
+        if isinstance(transform, BucketTransform) and is_in_order:
             return None
         found: list[Any] = [transformed(transform, kind, value) for value in wanted]
-        if found.count(None) > wanted.count(None):
-            return None
-        return found if holds is _overlap else sorted(found)
+        return None if None in found else form(sorted(found))
 
     def test(fact: Fact) -> bool:
         if not fact.has_value or (may_be_nan and fact.has_nan):
             return fact.has_value
-        if not holds(fact.low, fact.high, wanted):
+        if not holds(fact.low, fact.high):
             return False
+        if is_in_order and fact.low is not None and fact.high is not None:
+            return True  # of what is in order, bounds say as much as any transform
         for transform, low, high in fact.parts:
-            found = image(transform)
-            if found is not None and not holds(low, high, found):
+            image_holds = image(transform)
+            if image_holds is not None and not image_holds(low, high):
                 return False
         return True
 
     return test
 
 
-def _has_one(low: Any, high: Any, values: list[Any]) -> bool:
-    first = 0 if low is None else bisect_left(values, low)
-    return first < len(values) and (high is None or values[first] <= high)
+def _one_of(values: list[Any]) -> _Holds:
+    def holds(low: Any, high: Any) -> bool:
+        first = 0 if low is None else bisect_left(values, low)
+        return first < len(values) and (high is None or values[first] <= high)
+
+    return holds
 
 
-def _may_start(low: Any, high: Any, prefixes: list[Any]) -> bool:
-    return _overlap(low, high, [prefixes[0], prefixes[0] + _ABOVE])
+def _at_least(values: list[Any]) -> _Holds:
+    [first] = values
+    return lambda _low, high: high is None or high >= first  # not so of NaN, which only itself reaches
 
 
-def _overlap(low: Any, high: Any, ends: list[Any]) -> bool:
-    first, last = ends
-    if first is not None and high is not None and not high >= first:
-        return False  # nothing but itself reaches NaN, and nothing is above it
-    return last is None or low is None or not low > last
+def _at_most(values: list[Any]) -> _Holds:
+    [last] = values
+    return lambda low, _high: low is None or not low > last  # so of NaN, which is above all
+
+
+def _starting(values: list[Any]) -> _Holds:
+    first, last = values[0], values[0] + _ABOVE
+    return lambda low, high: (low is None or low <= last) and (high is None or high >= first)

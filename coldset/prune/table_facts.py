@@ -17,7 +17,7 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.transforms import BucketTransform, IdentityTransform, TimeTransform, TruncateTransform
 from pyiceberg.types import DecimalType, IcebergType, IntegerType, LongType, NestedField
 
-from coldset.prune.column_facts import FLOATS, UNKNOWN, Fact, decoded, of_partition, of_partitions
+from coldset.prune.column_facts import FLOATS, UNKNOWN, Fact, Facts, decoded, of_partition, of_partitions
 from coldset.table import PinnedTable
 from foundation.lru import Kept
 
@@ -31,7 +31,7 @@ _kept: Final[Kept[tuple[str, int, NestedField], tuple[Fact, ...]]] = Kept(1_000_
 
 def facts_of_files(
     pinned: PinnedTable, field: NestedField, files: Sequence[DataFile], *, is_whole: bool
-) -> Sequence[Fact] | None:
+) -> Facts:
     """Return what is known of a column in each file; it is kept if these are the whole of the snapshot's."""
     key = (pinned.uuid, pinned.snapshot_id or 0, field)
     found = _kept.get(key) if is_whole else None
@@ -43,9 +43,7 @@ def facts_of_files(
     return found
 
 
-def facts_of_manifests(
-    pinned: PinnedTable, field: NestedField, manifests: Sequence[ManifestFile]
-) -> Sequence[Fact] | None:
+def facts_of_manifests(pinned: PinnedTable, field: NestedField, manifests: Sequence[ManifestFile]) -> Facts:
     """Return what is known of a column in the files of each manifest; None if nothing is."""
     parts = parts_made_of(field.field_id, pinned.table.specs())
     found = (_of_manifest(each, field.field_type, parts[each.partition_spec_id]) for each in manifests)
