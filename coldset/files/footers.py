@@ -21,7 +21,7 @@ from coldset.files.duckdb_sql import local_path
 from coldset.files.file_columns import FileColumn, file_columns
 from coldset.files.file_reader import UNREADABLE
 from coldset.files.file_stamp import Stamp, stamp_of
-from coldset.files.row_groups import common_facts
+from coldset.files.row_groups import facts_by_id
 from coldset.prune import UNKNOWN, Fact, comparable
 from foundation.lru import LruCache
 
@@ -34,21 +34,22 @@ class Footer:
     """The columns and rows of a file on this machine, and how the file looked.
 
     Attributes:
-        facts: What all its row groups say alike of the columns that were asked for, by their ids.
+        facts: What its row groups say of the columns that were asked for, by their ids.
     """
 
     columns: tuple[FileColumn, ...]
     rows: int
     stamp: Stamp
-    facts: Mapping[int, Fact]
+    facts: Mapping[int, frozenset[Fact]]
 
     def has_only(self, column: NestedField, value: object) -> bool:
         """Return whether a column is known to have one value, or null, in all rows."""
-        fact = self.facts.get(column.field_id, UNKNOWN)
+        facts = self.facts.get(column.field_id) or {UNKNOWN}
         if value is None:
-            return not fact.has_value
+            return not any(fact.has_value for fact in facts)
         same = comparable(value, column.field_type)
-        return same is not None and fact.low == fact.high == same and not fact.has_null
+        is_same = all(fact.low == fact.high == same and not fact.has_null for fact in facts)
+        return same is not None and is_same
 
 
 _kept: Final[LruCache[str, Footer]] = LruCache(_KEPT, lambda found: len(found.columns) + 1)
@@ -92,7 +93,7 @@ def _read(file: ColdFile, io: FileIO, wanted: Sequence[NestedField]) -> None:
         with io.new_input(file.path).open() as stream:
             metadata = pq.read_metadata(stream)
         columns = file_columns(metadata.schema.to_arrow_schema(), None)
-        facts = common_facts(metadata, columns, wanted)
+        facts = facts_by_id(metadata, columns, wanted)
     except UNREADABLE:
         return
     _kept.put(path, Footer(columns, metadata.num_rows, stamp, facts))

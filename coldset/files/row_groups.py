@@ -7,7 +7,8 @@ what they do with NaN. Which rows of a group are wanted is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from pyiceberg.schema import Schema
@@ -18,11 +19,7 @@ from coldset.prune import UNKNOWN, Fact, Predicate, comparable, may_match
 
 
 def wanted_groups(
-    footer: Any,
-    columns: Sequence[FileColumn],
-    schema: Schema,
-    where: Predicate,
-    constants: Collection[int] = (),
+    footer: Any, columns: Sequence[FileColumn], schema: Schema, where: Predicate, constants: Collection[int]
 ) -> list[bool]:
     """Return, for each row group, whether it may have rows for which a predicate is true.
 
@@ -33,71 +30,52 @@ def wanted_groups(
         where: What is asked for.
         constants: Ids of columns whose values are not the file's.
     """
-    leaves = {number: place for number, place in _leaves(columns) if number not in constants}
+    leaves = _leaves(columns)
 
-    def facts_of(name: str) -> tuple[Sequence[Fact], IcebergType] | None:
-        field = next((each for each in schema.fields if each.name == name), None)
-        place = None if field is None else leaves.get(field.field_id)
-        if field is None or place is None:
-            return None
-        return _facts(footer, place, field.field_type), field.field_type
+    def facts_of(field: NestedField) -> list[Fact] | None:
+        is_told = field.field_id in leaves and field.field_id not in constants
+        return _facts(footer, leaves[field.field_id], field.field_type) if is_told else None
 
-    return may_match(where, facts_of, footer.num_row_groups)
+    return may_match(where, schema, facts_of, footer.num_row_groups)
 
 
-def common_facts(
+def facts_by_id(
     footer: Any, columns: Sequence[FileColumn], fields: Iterable[NestedField]
-) -> dict[int, Fact]:
-    """Return what all row groups say alike of columns, by their ids; what they say otherwise is left out."""
-    leaves = dict(_leaves(columns))
-    found: dict[int, Fact] = {}
-    for field in fields:
-        if field.field_id in leaves and field.field_type.is_primitive:
-            said = set(_facts(footer, leaves[field.field_id], field.field_type))
-            if len(said) == 1:
-                found[field.field_id] = said.pop()
-    return found
+) -> dict[int, frozenset[Fact]]:
+    """Return what row groups say of columns, by their ids; what several say alike is there once."""
+    leaves = _leaves(columns)
+    told = [field for field in fields if field.field_id in leaves]
+    return {each.field_id: frozenset(_facts(footer, leaves[each.field_id], each.field_type)) for each in told}
 
 
-def _facts(footer: Any, place: int, kind: IcebergType) -> list[Fact]:
-    groups = (footer.row_group(number) for number in range(footer.num_row_groups))
-    return [_fact(group, place, kind) for group in groups]
-
-
-def _leaves(columns: Sequence[FileColumn]) -> Iterator[tuple[int, int]]:
-    """Yield the id of each column without parts, and its place among the leaves of the file."""
-    place = 0
-    for column in columns:
-        if column.field_id is not None and not column.children:
-            yield column.field_id, place
-        place += _width(column)
+def _leaves(columns: Sequence[FileColumn]) -> dict[int, int]:
+    """Return the place among the leaves of the file of each column without parts, by its id."""
+    places = accumulate((_width(column) for column in columns), initial=0)
+    found = zip(columns, places, strict=False)
+    return {each.field_id: place for each, place in found if each.field_id is not None and not each.children}
 
 
 def _width(column: FileColumn) -> int:
     return sum(_width(child) for child in column.children) or 1
 
 
+def _facts(footer: Any, place: int, kind: IcebergType) -> list[Fact]:
+    return [_fact(footer.row_group(number), place, kind) for number in range(footer.num_row_groups)]
+
+
 def _fact(group: Any, place: int, kind: IcebergType) -> Fact:
     try:
         said = group.column(place).statistics
-        if said is None:
-            return UNKNOWN
-        nulls = said.null_count if said.has_null_count else None
-        sides = (said.min, said.max) if said.has_min_max else (None, None)
+        low, high = (None, None) if said is None or not said.has_min_max else (said.min, said.max)
     except (ValueError, OverflowError, NotImplementedError):
         return UNKNOWN  # a text that was cut off within a character, or a time that is none here
-    low, high = (_side(side, kind) for side in sides)
+    nulls = None if said is None or not said.has_null_count else said.null_count
     has_value = nulls is None or nulls < group.num_rows
-    return Fact(low, high, has_null=nulls != 0, has_value=has_value)
+    return Fact(_side(low, kind), _side(high, kind), has_null=nulls != 0, has_value=has_value)
 
 
 def _side(value: Any, kind: IcebergType) -> int | float | bytes | None:
     # A plain number may be in any unit, unless a number is what the table has.
-    is_odd = (
-        isinstance(value, int)
-        and not isinstance(value, bool)
-        and not isinstance(kind, IntegerType | LongType)
-    )
-    if value is None or is_odd or isinstance(kind, FloatType | DoubleType):
-        return None
-    return comparable(value, kind)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    is_odd = is_number and not isinstance(kind, IntegerType | LongType)
+    return None if is_odd or isinstance(kind, FloatType | DoubleType) else comparable(value, kind)

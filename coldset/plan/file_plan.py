@@ -15,18 +15,16 @@ from typing import Final
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.types import NestedField
 
 from coldset.deletes import DeleteIndex, cold_file, key_column
 from coldset.errors import ColdReadError, UnsupportedTableError
 from coldset.files import ColdFile
 from coldset.prune import (
-    ColumnKey,
     Predicate,
-    column_key,
     columns_of,
     facts_of_files,
     facts_of_manifests,
-    known_field,
     may_match,
 )
 from coldset.table import PinnedTable, cut_short, entries_in, manifests_in, summary_value, unreadable, weigh
@@ -106,7 +104,7 @@ class MatchingFiles:
         return sum(file.size_bytes for file in self.files)
 
 
-_MatchKey = tuple[str, int, Predicate, tuple[tuple[str, ColumnKey], ...]]
+_MatchKey = tuple[str, int, Predicate, tuple[NestedField, ...]]
 
 
 def plan_cold(
@@ -177,9 +175,10 @@ def plan_matching(pinned: PinnedTable, where: Predicate | None) -> MatchingFiles
     if where is None:
         whole = plan_files(pinned)
         return MatchingFiles(whole.files, 0, 0, whole.manifests, 0)
-    known = [(name, known_field(pinned, name)) for name in sorted(set(columns_of(where)))]
-    columns = tuple((name, column_key(field)) for name, field in known if field is not None)
-    key = (pinned.uuid, pinned.snapshot.snapshot_id, where, columns)
+    names = columns_of(where)
+    # A column may get another's name, or a wider type, while the snapshot stays.
+    fields = tuple(each for each in pinned.schema.fields if each.name in names)
+    key = (pinned.uuid, pinned.snapshot.snapshot_id, where, fields)
     found = _matching.get(key)
     if found is None:
         found = _match(pinned, where)
@@ -193,13 +192,19 @@ def _match(pinned: PinnedTable, where: Predicate) -> MatchingFiles:
     if planned is None:
         planned = _read_plan(
             pinned,
-            lambda manifests: may_match(where, facts_of_manifests(pinned, manifests), len(manifests)),
+            lambda found: may_match(
+                where, pinned.schema, lambda field: facts_of_manifests(pinned, field, found), len(found)
+            ),
         )
     is_whole = planned.manifests_skipped == 0
     if is_whole:
         _plans.put((pinned.uuid, pinned.snapshot.snapshot_id), planned)
-    facts = facts_of_files(pinned, planned.entries, is_whole=is_whole)
-    chosen = may_match(where, facts, len(planned.files))
+    chosen = may_match(
+        where,
+        pinned.schema,
+        lambda field: facts_of_files(pinned, field, planned.entries, is_whole=is_whole),
+        len(planned.files),
+    )
     pruned = [file for file, is_chosen in zip(planned.files, chosen, strict=True) if not is_chosen]
     return MatchingFiles(
         files=tuple(file for file, is_chosen in zip(planned.files, chosen, strict=True) if is_chosen),

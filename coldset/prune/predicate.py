@@ -9,7 +9,6 @@ are those at the top of a table, by their names. The file knows no table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -81,10 +80,8 @@ def any_of(parts: list[Predicate | None]) -> Predicate | None:
     return said[0] if len(said) == 1 else AnyOf(said)
 
 
-def columns_of(predicate: Predicate) -> Iterator[str]:
-    """Yield the columns that a predicate is about."""
+def columns_of(predicate: Predicate) -> set[str]:
+    """Return the columns that a predicate is about."""
     if isinstance(predicate, AllOf | AnyOf):
-        for part in predicate.parts:
-            yield from columns_of(part)
-    else:
-        yield predicate.column
+        return {column for part in predicate.parts for column in columns_of(part)}
+    return {predicate.column}

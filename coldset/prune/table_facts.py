@@ -8,150 +8,92 @@ which type it was written as. No file is opened here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
-from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile, ManifestFile
-from pyiceberg.transforms import IdentityTransform
-from pyiceberg.types import (
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IcebergType,
-    IntegerType,
-    LongType,
-    NestedField,
-    PrimitiveType,
-)
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.transforms import BucketTransform, IdentityTransform, TimeTransform, TruncateTransform
+from pyiceberg.types import DecimalType, IcebergType, IntegerType, LongType, NestedField
 
-from coldset.prune.column_facts import UNKNOWN, Fact, decoded, of_partition, of_summary
+from coldset.prune.column_facts import FLOATS, UNKNOWN, Fact, Facts, decoded, of_partition, of_partitions
 from coldset.table import PinnedTable
 from foundation.lru import LruCache
 
-_FACTS_KEPT: Final = 1_000_000
-_FLOATS: Final = (FloatType, DoubleType)
+_UNDERSTOOD: Final = (IdentityTransform, TruncateTransform, BucketTransform, TimeTransform)
 
-ColumnKey = tuple[int, str]
-_FactsKey = tuple[str, int, ColumnKey]
-_kept: Final[LruCache[_FactsKey, tuple[Fact, ...]]] = LruCache(_FACTS_KEPT, lambda found: len(found) + 1)
+# Places in a partition, and the transforms by which what is there is made of a column.
+_Parts = list[tuple[int, Any]]
 
-
-def known_field(pinned: PinnedTable, name: str) -> NestedField | None:
-    """Return the column of the answer's schema with a name, if metadata can say something of it."""
-    found = next((each for each in pinned.schema.fields if each.name == name), None)
-    if found is None or not found.field_type.is_primitive:
-        return None
-    kinds = [_type_of(schema.fields, found.field_id) for schema in pinned.table.metadata.schemas]
-    is_one_family = all(kind is None or _is_alike(kind, found.field_type) for kind in kinds)
-    return found if is_one_family else None
-
-
-def column_key(field: NestedField) -> ColumnKey:
-    """Return what tells a column from any other, and from itself under another type."""
-    return field.field_id, str(field.field_type)
+_kept: Final[LruCache[tuple[str, int, NestedField], tuple[Fact, ...]]] = LruCache(1_000_000, lambda f: len(f) + 1)
 
 
 def facts_of_files(
-    pinned: PinnedTable, files: Sequence[DataFile], *, is_whole: bool
-) -> Callable[[str], tuple[Sequence[Fact], IcebergType] | None]:
-    """Return a look-up, by a column's name, of what is known of it in each file.
-
-    Args:
-        pinned: The table, with its snapshot.
-        files: The data files of the snapshot.
-        is_whole: Whether these are all of them, so that what is found may be kept.
-    """
-
-    def facts_of(name: str) -> tuple[Sequence[Fact], IcebergType] | None:
-        field = known_field(pinned, name)
-        if field is None:
-            return None
-        key = (pinned.uuid, pinned.snapshot_id or 0, column_key(field))
-        found = _kept.get(key) if is_whole else None
-        if found is None:
-            found = tuple(_of_file(pinned, file, field) for file in files)
-            if is_whole:
-                _kept.put(key, found)
-        return found, field.field_type
-
-    return facts_of
+    pinned: PinnedTable, field: NestedField, files: Sequence[DataFile], *, is_whole: bool
+) -> Facts:
+    """Return what is known of a column in each file; it is kept if these are the whole of the snapshot's."""
+    key = (pinned.uuid, pinned.snapshot_id or 0, field)
+    found = _kept.get(key) if is_whole else None
+    if found is None and _is_of_one_family(pinned, field):
+        parts = parts_made_of(field.field_id, pinned.table.specs())
+        found = tuple(_of_file(file, field, parts[file.spec_id]) for file in files)
+        if is_whole:
+            _kept.put(key, found)
+    return found
 
 
-def facts_of_manifests(
-    pinned: PinnedTable, manifests: Sequence[ManifestFile]
-) -> Callable[[str], tuple[Sequence[Fact], IcebergType] | None]:
-    """Return a look-up, by a column's name, of what is known of it in the files of each manifest."""
-
-    def facts_of(name: str) -> tuple[Sequence[Fact], IcebergType] | None:
-        field = known_field(pinned, name)
-        if field is None:
-            return None
-        return [_of_manifest(pinned, manifest, field) for manifest in manifests], field.field_type
-
-    return facts_of
+def facts_of_manifests(pinned: PinnedTable, field: NestedField, manifests: Sequence[ManifestFile]) -> Facts:
+    """Return what is known of a column in the files of each manifest; None if nothing is."""
+    parts = parts_made_of(field.field_id, pinned.table.specs())
+    found = (_of_manifest(each, field.field_type, parts[each.partition_spec_id]) for each in manifests)
+    return list(found) if _is_of_one_family(pinned, field) else None
 
 
-def _of_file(pinned: PinnedTable, file: DataFile, field: NestedField) -> Fact:
+def parts_made_of(column: int, specs: Mapping[int, PartitionSpec]) -> dict[int, _Parts]:
+    """Return, by spec, the fields of a partition that are made of a column in a way that is understood."""
+    found: dict[int, _Parts] = {}
+    for number, spec in specs.items():
+        made = [(i, part.transform) for i, part in enumerate(spec.fields) if part.source_id == column]
+        found[number] = [(i, transform) for i, transform in made if isinstance(transform, _UNDERSTOOD)]
+    return found
+
+
+def _of_file(file: DataFile, field: NestedField, parts: _Parts) -> Fact:
     kind, number = field.field_type, field.field_id
-    low, high = (file.lower_bounds or {}).get(number), (file.upper_bounds or {}).get(number)
     nulls = (file.null_value_counts or {}).get(number)
-    nans = (file.nan_value_counts or {}).get(number) if isinstance(kind, _FLOATS) else 0
     found = Fact(
-        None if low is None else decoded(low, kind),
-        None if high is None else decoded(high, kind),
+        decoded((file.lower_bounds or {}).get(number), kind),
+        decoded((file.upper_bounds or {}).get(number), kind),
         has_null=nulls != 0,
         has_value=nulls is None or nulls < file.record_count,
-        has_nan=nans != 0,
+        has_nan=(file.nan_value_counts or {}).get(number) != 0,
     )
-    for place, part in enumerate(pinned.table.specs()[file.spec_id].fields):
-        if part.source_id != number:
-            continue
-        said = of_partition(part.transform, kind, file.partition[place])
-        if isinstance(part.transform, IdentityTransform):
-            return said  # which is what readers take, whatever an imported file has itself
-        found = found.both(said)
+    for place, transform in parts:
+        said = of_partition(transform, kind, file.partition[place])
+        # Readers take a partition's own value, whatever an imported file has itself.
+        found = said if isinstance(transform, IdentityTransform) else found.both(said)
     return found
 
 
-def _of_manifest(pinned: PinnedTable, manifest: ManifestFile, field: NestedField) -> Fact:
-    kind, found = field.field_type, UNKNOWN
-    parts = pinned.table.specs()[manifest.partition_spec_id].fields
-    summaries = manifest.partitions or []
-    if len(summaries) != len(parts):
-        return found
-    for part, said in zip(parts, summaries, strict=True):
-        if part.source_id != field.field_id:
-            continue
-        result = cast("PrimitiveType", part.transform.result_type(kind))
-        sides = [_plain(result, side) for side in (said.lower_bound, said.upper_bound)]
-        found = found.both(
-            of_summary(
-                part.transform,
-                kind,
-                sides,
-                has_null=said.contains_null is not False,
-                has_nan=said.contains_nan is not False,
-            )
-        )
+def _of_manifest(manifest: ManifestFile, kind: IcebergType, parts: _Parts) -> Fact:
+    found, summaries = UNKNOWN, manifest.partitions or []
+    for place, transform in parts if summaries else []:
+        said, result = summaries[place], transform.result_type(kind)
+        low, high = decoded(said.lower_bound, result), decoded(said.upper_bound, result)
+        has_null, has_nan = said.contains_null is not False, said.contains_nan is not False
+        fact = of_partitions(transform, kind, low, high)
+        found = found.both(replace(fact, has_null=has_null, has_nan=has_nan))
     return found
 
 
-def _plain(kind: PrimitiveType, data: bytes | None) -> Any:
-    try:
-        return None if data is None else from_bytes(kind, data)
-    except Exception:  # noqa: BLE001 - what another type has written is not known
-        return None
+def _is_of_one_family(pinned: PinnedTable, field: NestedField) -> bool:
+    ever = [each for schema in pinned.table.metadata.schemas for each in schema.fields]
+    kinds = [each.field_type for each in ever if each.field_id == field.field_id]
+    return field.field_type.is_primitive and {_family(kind) for kind in kinds} <= {_family(field.field_type)}
 
 
-def _type_of(fields: Sequence[NestedField], number: int) -> IcebergType | None:
-    return next((each.field_type for each in fields if each.field_id == number), None)
-
-
-def _is_alike(one: IcebergType, other: IcebergType) -> bool:
-    for family in ((IntegerType, LongType), _FLOATS):
-        if isinstance(one, family) and isinstance(other, family):
-            return True
-    if isinstance(one, DecimalType) and isinstance(other, DecimalType):
-        return one.scale == other.scale
-    return one == other
+def _family(kind: IcebergType) -> object:
+    if isinstance(kind, DecimalType):
+        return kind.scale
+    return FLOATS if isinstance(kind, FLOATS) else LongType() if isinstance(kind, IntegerType) else kind

@@ -114,6 +114,13 @@ def test_files_that_cannot_match_are_not_planned(catalog: Catalog, where: Predic
     assert found.files_pruned == 4 - files
 
 
+def test_files_are_left_out_by_many_values_as_by_few(catalog: Catalog) -> None:
+    pinned = append(catalog, rows(0, 10), rows(1000, 10), rows(2000, 10), rows(3000, 10))
+    where = AnyOf(tuple(Compared("id", "=", number) for number in (*range(10, 600), 3005, 2000)))
+
+    assert ids_read(pinned, where) == [*range(2000, 2010), *range(3000, 3010)]
+
+
 @pytest.mark.parametrize(
     ("transform", "source"),
     [
@@ -186,16 +193,38 @@ def test_files_under_an_older_spec_are_judged_by_it(catalog: Catalog) -> None:
     assert len(plan_matching(pinned, Compared("id", "=", 0)).files) == 1
 
 
-def test_row_groups_that_cannot_match_are_not_read_and_positions_stay_those_of_the_file(
-    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "groups.parquet"
+def in_groups_of_ten(catalog: Catalog, path: Path) -> PinnedTable:
+    """The table with a file of 100 rows, and no other."""
     pq.write_table(rows(0, 100), path, row_group_size=10)
     table = catalog.load_table(TABLE)
     with table.transaction() as changed:
         changed.set_properties({"schema.name-mapping.default": table.schema().name_mapping.model_dump_json()})
     catalog.load_table(TABLE).add_files([str(path)])
-    pinned = pin(catalog, TABLE)
+    return pin(catalog, TABLE)
+
+
+@pytest.mark.parametrize(
+    ("where", "ids"),
+    [
+        (Compared("id", "=", 44), range(40, 50)),
+        (Compared("id", "<", 10), range(10)),
+        (Compared("id", "<=", 10), range(20)),
+        (Compared("id", ">", 89), range(90, 100)),
+        (Compared("id", ">=", 89), range(80, 100)),
+        (StartsWith("note", "n99"), range(90, 100)),
+    ],
+    ids=repr,
+)
+def test_only_row_groups_that_may_match_are_read(
+    catalog: Catalog, tmp_path: Path, where: Predicate, ids: range
+) -> None:
+    assert ids_read(in_groups_of_ten(catalog, tmp_path / "groups.parquet"), where) == list(ids)
+
+
+def test_row_groups_that_cannot_match_are_not_read_and_positions_stay_those_of_the_file(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinned = in_groups_of_ten(catalog, tmp_path / "groups.parquet")
     gone = BitMap64([5, 41, 42, 99])
     monkeypatch.setattr(coldset.read.read_files, "deleted_positions", lambda *_: gone)
     where = AnyOf((Compared("id", "=", 44), StartsWith("note", "n9")))

@@ -7,13 +7,14 @@ some of them forgotten.
 from __future__ import annotations
 
 import math
-import struct
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from random import Random
 from typing import Any
 
 import pytest
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
 from pyiceberg.transforms import (
     BucketTransform,
     DayTransform,
@@ -28,20 +29,18 @@ from pyiceberg.transforms import (
 )
 from pyiceberg.types import (
     BinaryType,
-    BooleanType,
     DateType,
     DecimalType,
     DoubleType,
-    FloatType,
     IcebergType,
     LongType,
+    NestedField,
     StringType,
     TimestampType,
     TimestamptzType,
-    UUIDType,
 )
 
-from coldset.prune.column_facts import UNKNOWN, Fact, bucket_of, comparable, decoded, of_partition, of_summary
+from coldset.prune.column_facts import Fact, comparable, of_partition, of_partitions, transformed
 from coldset.prune.predicate import (
     AllOf,
     AnyOf,
@@ -54,6 +53,7 @@ from coldset.prune.predicate import (
     any_of,
 )
 from coldset.prune.pruning import may_match
+from coldset.prune.table_facts import parts_made_of
 
 DAY_US = 86_400_000_000
 NAN = float("nan")
@@ -93,6 +93,7 @@ KINDS: dict[str, tuple[IcebergType, tuple[Any, ...]]] = {
     "s": (StringType(), TEXTS),
     "f": (DoubleType(), FLOATS),
 }
+SCHEMA = Schema(*(NestedField(number, name, kind) for number, (name, (kind, _)) in enumerate(KINDS.items())))
 
 
 def some_predicate(random: Random, depth: int = 2) -> Predicate:
@@ -123,9 +124,13 @@ def some_fact(random: Random, name: str, values: list[Any]) -> Fact:
         has_value=any(value is not None for value in values),
         has_nan=(forgets[3] or has_nan) if name == "f" else False,
     )
-    if name == "i" and len({bucket_of(value, kind, 3) for value in said}) == 1 and None not in values:
-        number = bucket_of(said[0], kind, 3)
-        fact = fact.both(of_partition(BucketTransform(3), kind, number))
+    buckets = {transformed(BucketTransform(3), kind, value) for value in said if value is not None}
+    if name == "i" and len(buckets) == 1 and None not in values:
+        fact = fact.both(of_partition(BucketTransform(3), kind, buckets.pop()))
+    if said and name in "is" and random.random() < 0.5:
+        cut = TruncateTransform(1 if name == "s" else 3)
+        images = [transformed(cut, kind, value) for value in said]
+        fact = fact.both(of_partitions(cut, kind, min(images), max(images)))  # type: ignore[type-var]
     return fact
 
 
@@ -143,7 +148,7 @@ def test_no_file_is_left_out_that_has_a_row_that_is_meant(seed: int) -> None:
     left_out = 0
     for _ in range(200):
         predicate = some_predicate(random)
-        found = may_match(predicate, lambda name: (facts[name], KINDS[name][0]), len(files))
+        found = may_match(predicate, SCHEMA, lambda field: facts[field.name], len(files))
         meant = [any(is_true(predicate, row) for row in rows) for rows in files]
 
         assert not [predicate for is_kept, is_meant in zip(found, meant, strict=True) if is_meant > is_kept]
@@ -179,19 +184,29 @@ def test_no_file_is_left_out_that_has_a_row_that_is_meant(seed: int) -> None:
 def test_a_value_is_where_its_partition_says(transform: Transform[Any, Any], kind: IcebergType) -> None:
     random = Random(7)
     make = transform.transform(kind)
-    for _ in range(500):
-        value = some_value(random, kind)
-        fact = of_partition(transform, kind, make(value))
-        found = comparable(value, kind)
+    left_out = 0
+    for number in range(200):
+        value, other, asked = (some_value(random, kind) for _ in range(3))
+        sides = sorted(comparable(make(each), transform.result_type(kind)) for each in (value, other))  # type: ignore[type-var]
+        sign: Any = random.choice(("=", "<", "<=", ">", ">="))
+        where: Predicate = Compared("c", sign, value if number % 2 else asked)
+        if isinstance(kind, StringType) and number % 5 == 0:
+            where = StartsWith("c", asked)
+        is_meant, is_other_meant = (is_true(where, {"c": each}) for each in (value, other))
 
-        assert found is not None
-        assert fact.low is None or fact.low <= found  # type: ignore[operator]
-        assert fact.high is None or found <= fact.high  # type: ignore[operator]
-        assert fact.bucket is None or fact.bucket[1] == bucket_of(found, kind, fact.bucket[0])
-        assert not fact.has_null
-        assert (fact.low, fact.bucket) != (None, None)
-        sides = (make(value), make(value))
-        assert of_summary(transform, kind, sides, has_null=False, has_nan=False) == fact
+        one, both = of_partition(transform, kind, make(value)), of_partitions(transform, kind, *sides)
+        is_one_kept, is_either_kept = is_kept(where, kind, one), is_kept(where, kind, both)
+
+        assert not one.has_null
+        assert is_one_kept or not is_meant
+        assert is_either_kept or not (is_one_kept or is_other_meant)
+        left_out += not is_one_kept
+    assert left_out > 5
+
+
+def is_kept(where: Predicate, kind: IcebergType, fact: Fact) -> bool:
+    [found] = may_match(where, Schema(NestedField(1, "c", kind)), lambda _field: [fact], 1)
+    return found
 
 
 def some_value(random: Random, kind: IcebergType) -> Any:
@@ -208,77 +223,29 @@ def some_value(random: Random, kind: IcebergType) -> Any:
 
 
 def test_an_hour_before_1970_may_be_in_the_period_that_some_writers_take_it_for() -> None:
-    an_hour_before = comparable(datetime.fromisoformat("1969-12-31T23:00"), TimestampType())
+    an_hour_before = Compared("c", "=", datetime.fromisoformat("1969-12-31T23:00"))
+    long_before = Compared("c", "=", datetime.fromisoformat("1967-12-31T23:00"))
 
-    assert an_hour_before == -3_600_000_000
     for transform in (HourTransform(), DayTransform(), MonthTransform(), YearTransform()):
         fact = of_partition(transform, TimestampType(), 0)
-        assert fact.low <= an_hour_before  # type: ignore[operator]
+        assert is_kept(an_hour_before, TimestampType(), fact)
+        assert not is_kept(long_before, TimestampType(), fact)
 
 
 @pytest.mark.parametrize("transform", [VoidTransform(), UnknownTransform("other")])
 def test_a_partition_by_what_is_not_understood_says_nothing(transform: Transform[Any, Any]) -> None:
-    assert of_partition(transform, LongType(), None) == UNKNOWN
-    assert of_summary(transform, LongType(), (1, 1), has_null=False, has_nan=False) == UNKNOWN
+    understood = PartitionField(1, 1000, BucketTransform(3), "b")
+    spec = PartitionSpec(PartitionField(1, 1001, transform, "p"), understood)
+
+    assert parts_made_of(1, {0: spec}) == {0: [(1, understood.transform)]}
+    assert parts_made_of(2, {0: spec}) == {0: []}
 
 
-def test_a_partition_of_nulls_has_nothing_else_and_one_of_nan_says_so() -> None:
-    nothing = of_partition(IdentityTransform(), LongType(), None)
-    no_number = of_partition(IdentityTransform(), DoubleType(), NAN)
+def test_the_bucket_of_a_number_of_many_digits_is_that_of_all_its_digits() -> None:
+    kind, value = DecimalType(38, 2), Decimal("123456789012345678901234567890123.45")
+    fact = of_partition(BucketTransform(5), kind, BucketTransform(5).transform(kind)(value))
 
-    assert (nothing.has_null, nothing.has_value) == (True, False)
-    assert (no_number.has_null, no_number.has_nan, no_number.low) == (False, True, None)
-
-
-@pytest.mark.parametrize(
-    ("data", "kind", "value"),
-    [
-        (struct.pack("<i", -5), LongType(), -5),
-        (struct.pack("<q", -5), LongType(), -5),
-        (b"\1\2", LongType(), None),
-        (struct.pack("<f", 0.5), DoubleType(), 0.5),
-        (struct.pack("<d", NAN), DoubleType(), None),
-        (b"", DoubleType(), None),
-        (b"\xff\x38", DecimalType(20, 2), -200),
-        (b"", DecimalType(20, 2), None),
-        (struct.pack("<i", 3), DateType(), 3),
-        (struct.pack("<i", 3), TimestampType(), None),
-        (struct.pack("<q", 3), TimestampType(), 3),
-        (b"\xc3", StringType(), b"\xc3"),
-        (b"\1", BooleanType(), 1),
-        (b"", BooleanType(), None),
-        (b"0" * 16, UUIDType(), None),
-    ],
-)
-def test_a_bound_is_read_as_it_was_written_or_not_at_all(data: bytes, kind: IcebergType, value: Any) -> None:
-    assert decoded(data, kind) == value
-
-
-@pytest.mark.parametrize(
-    ("value", "kind", "form"),
-    [
-        (Decimal("1.5"), DecimalType(9, 2), 150),
-        (Decimal("-1.5"), DecimalType(9, 2), -150),
-        (Decimal("1.555"), DecimalType(9, 2), None),
-        (7, DecimalType(9, 2), 700),
-        (0.1, FloatType(), struct.unpack("<f", struct.pack("<f", 0.1))[0]),
-        (1e300, FloatType(), None),
-        (Decimal("0.1"), DoubleType(), 0.1),
-        (True, LongType(), None),
-        (1, BooleanType(), None),
-        ("1", LongType(), None),
-        (1, StringType(), None),
-        (date(1970, 1, 2), DateType(), 1),
-        (date(1970, 1, 2), TimestampType(), None),
-        (datetime.fromisoformat("1970-01-02"), TimestampType(), DAY_US),
-        (datetime.fromisoformat("1970-01-02"), TimestamptzType(), None),
-        (datetime.fromisoformat("1970-01-02"), DateType(), None),
-    ],
-)
-def test_a_value_of_another_type_than_its_column_is_no_condition(
-    value: Any, kind: IcebergType, form: Any
-) -> None:
-    assert comparable(value, kind) == form
+    assert is_kept(Compared("c", "=", value), kind, fact)
 
 
 def test_what_is_not_understood_is_no_condition() -> None:

@@ -91,6 +91,33 @@ def test_a_double_is_what_its_file_says_in_a_partition_of_a_single(
     assert table.ask("SELECT weight FROM {t} ORDER BY id").values() == [[-9.9, 0.5, -9.9]]
 
 
+@pytest.mark.parametrize(
+    ("condition", "count"),
+    [
+        ("share = 0.1::FLOAT", 1),
+        ("share IN (0.1::FLOAT, 7::FLOAT)", 1),
+        ("share = 'inf'::FLOAT", 1),
+        ("share >= 3.4e38::FLOAT", 1),
+        ("share > 0.1::FLOAT", 1),
+        ("share <= 0.1::FLOAT", 1),
+        ("share < 0.1::FLOAT", 0),
+    ],
+)
+@pytest.mark.parametrize("is_partitioned", [False, True])
+def test_a_single_is_found_by_the_number_next_to_it(
+    tmp_path: Path, condition: str, count: int, *, is_partitioned: bool
+) -> None:
+    table = Alone(tmp_path, pa.schema([("share", pa.float32())]))
+    if is_partitioned:
+        with table.catalog.load_table(table.name).update_spec() as spec:
+            spec.add_identity("share")
+    for share in (0.1, float("inf")):
+        rows = pa.table({"share": pa.array([share], pa.float32())})
+        table.catalog.load_table(table.name).append(rows)
+
+    assert table.ask(f"SELECT count(*) FROM {{t}} WHERE {condition}").values() == [[count]]
+
+
 def test_an_instance_opens_the_files_of_its_scans_and_no_others(tmp_path: Path) -> None:
     mine, other = Alone(tmp_path / "a"), Alone(tmp_path / "b")
     mine.append(1)
