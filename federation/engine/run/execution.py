@@ -19,6 +19,7 @@ from federation.engine.lookahead import Lookout, Outlook, bounds_of
 from federation.engine.run.clock import StatementClock
 from federation.engine.run.collect import can_collect_at_once, collect_at_once, collect_in_turn, is_row_by_row
 from federation.engine.run.cursors import Shown
+from federation.engine.run.day_end import require_times_of_day
 from federation.engine.run.progress import keep_figure
 from federation.engine.run.streams import TableStreams
 from federation.engine.run.views import show
@@ -218,6 +219,7 @@ class Execution:
         for failure in (self._clock.stopped_by, *(streams.failure for streams in self._streams.values())):
             if failure is not None:
                 raise failure
+        require_times_of_day(rows)
         return rows
 
     def _translate(self, exc: Exception) -> Exception:

@@ -72,6 +72,7 @@ def parse_statement(sql: str, tables: Collection[str]) -> Statement:
         StatementRefusedError: It is more than one statement, not a SELECT, or
             uses a function that reaches outside of its rows.
     """
+    _require_whole(sql)
     _require_small(sql)
     # What a text means depends on nothing but itself and the names of tables.
     key = (sql, frozenset(tables))
@@ -114,6 +115,12 @@ def _parse(sql: str, tables: Collection[str]) -> Statement:
         is_steady=means_the_same,
         leaves_no_trace=leaves_no_trace(tree),
     )
+
+
+def _require_whole(sql: str) -> None:
+    # On the way from the tree to SQL every text ends at its first NUL character.
+    if "\0" in sql:
+        raise StatementRefusedError("the statement has a NUL character; write chr(0) in its place")
 
 
 def _require_small(sql: str) -> None:
