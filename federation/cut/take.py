@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from coldset.errors import TableNotFoundError
+from coldset.errors import CatalogConfigError, TableNotFoundError
 from coldset.table import PinnedTable, open_catalog, pin, pin_absent
 from federation.boundary import CommittedOffsets, begin_again, begin_at_log_start, resolve_boundary
 from federation.cut.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
@@ -26,7 +26,7 @@ from federation.errors import (
     OffsetGapError,
     TableReplacedError,
 )
-from federation.options import OPTIONS, TableDefinition, define, resolve
+from federation.options import OPTIONS, TableDefinition, define, note_absence, resolve
 from foundation.deadline import Deadline
 from hotset.errors import TopicNotFoundError
 from hotset.kafka import KafkaClient, LogBounds, connect, read_log_bounds, require_history
@@ -166,9 +166,12 @@ def pin_table(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]
         assert definition.hot_schema is not None
         return pin_absent(definition.name, definition.hot_schema), definition
     # The catalog has to be known before the table's own properties can be.
-    catalog = open_catalog(
-        OPTIONS.text_of(options, "catalog.name"), resolve(OPTIONS.under(options, "catalog."))
-    )
+    properties = OPTIONS.under(options, "catalog.")
+    try:
+        catalog = open_catalog(OPTIONS.text_of(options, "catalog.name"), resolve(properties))
+    except CatalogConfigError as exc:
+        # pyiceberg has a configuration of its own, so options that say nothing are no error yet.
+        raise CatalogConfigError(f"{exc}{'' if properties else note_absence()}") from exc
     snapshot_id, ref = options.get("snapshot-id"), options.get("branch") or options.get("tag")
     try:
         pinned = pin(catalog, options["path"], snapshot_id=int(snapshot_id) if snapshot_id else None, ref=ref)

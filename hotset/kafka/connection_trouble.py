@@ -2,8 +2,8 @@
 
 librdkafka tries again for ever and reports each failure beside the answer that does not come. This
 file keeps what says most, and knows when waiting is no use. A broker that wants a password closes the
-connection of a client that brings none; that is an answer of its own, of which only a log line tells. It opens
-no connection.
+connection of a client that brings none; that is an answer of its own, of which only a log line tells. It
+opens no connection.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _CLOSED_FOR_GOOD: Final = 3
 class Trouble:
     """What librdkafka has reported about the connections of one client since its last answer.
 
-    `closed` is the address of a broker that took a connection and closed it, and `closings` how often that was
-    done to one on which the broker had already spoken. It is the client's logger, too.
+    `closed` is the address of a broker that took a connection and closed it, and `closings` how often
+    that was done to one on which the broker had already spoken. It is the client's logger, too.
     """
 
     text: str = ""
@@ -95,8 +95,8 @@ class Trouble:
 
     def _wants_another_way(self) -> str:
         return (
-            f"{self.closed} takes connections and closes them, as a listener does that wants SASL or TLS; set "
-            "kafka.security.protocol, and what goes with it, to what that listener speaks"
+            f"{self.closed} takes connections and closes them, as a listener does that wants SASL or TLS; "
+            "set kafka.security.protocol, and what goes with it, to what that listener speaks"
         )
 
     def _refused(self, doing: str) -> HotsetError:

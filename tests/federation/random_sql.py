@@ -84,11 +84,11 @@ class Grammar:
 def scalar_functions(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, list[str]]]:
     """Return the engine's scalar functions as they are written, each with the types of its arguments.
 
-    Those that look at their connection are left out, and those whose answers may be long.
+    Those that look at a clock or at their connection are left out, and those whose answers may be long.
     """
     rows = connection.execute(
         "SELECT DISTINCT function_name, parameter_types FROM duckdb_functions() "
-        "WHERE function_type = 'scalar' AND NOT has_side_effects ORDER BY ALL"
+        "WHERE function_type = 'scalar' AND stability = 'CONSISTENT' ORDER BY ALL"
     ).fetchall()
     return [
         (f'"{name}"', [str(kind) for kind in kinds])

@@ -1,4 +1,7 @@
-"""Whoever comes to a listener in a protocol that is not its own hears what to set, not that brokers are down."""
+"""Whoever speaks another protocol than a listener hears what to set, and not that brokers are down.
+
+librdkafka tells only its log that a broker takes connections and closes them.
+"""
 
 from __future__ import annotations
 

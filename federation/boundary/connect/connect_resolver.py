@@ -26,6 +26,7 @@ from federation.boundary.connect.sink_history import (
     newest_ms,
 )
 from federation.boundary.named_partitions import require_every_partition
+from federation.boundary.next_commit import await_newer
 from federation.errors import BoundaryUnknownError, NotOneToOneError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline
@@ -74,7 +75,7 @@ def resolve_connect(
                 snapshot_id=pinned.snapshot_id,
             ) from exc
         except UnknownHistoryError as exc:
-            raise _unknown(pinned, str(exc)) from exc
+            raise _unknown(pinned, str(exc), may_pass=exc.may_pass) from exc
         newest = newest_ms(history, definition.topic, vector)
         seen = _require_same_records(pinned, definition.topic, vector, newest, client, deadline)
         topic_id = topic_id or seen
@@ -199,11 +200,11 @@ def _require_same_records(
     return bounds.topic_id if seen else None
 
 
-def _unknown(pinned: PinnedTable, why: str) -> BoundaryUnknownError:
+def _unknown(pinned: PinnedTable, why: str, *, may_pass: bool = False) -> BoundaryUnknownError:
+    todo = f"{await_newer(pinned)}, or " if may_pass else ""
     return BoundaryUnknownError(
         f"the boundary of snapshot {pinned.snapshot_id} of table {pinned.identifier!r}, which a Kafka "
-        f"Connect sink fills, cannot be told: {why}; read a newer snapshot, keep the control topic's "
-        "records, or name the table's Kafka columns",
+        f"Connect sink fills, cannot be told: {why}; {todo}name the table's Kafka columns",
         table=pinned.identifier,
         snapshot_id=pinned.snapshot_id,
     )

@@ -176,8 +176,7 @@ class _Resolution:
                 if is_gone and (later := self._read_later(job, checkpoint_id)) is not None:
                     return later
                 todo = (
-                    "set checkpointLocation to the folder of the job's checkpoints, keep more of them "
-                    "(execution.checkpointing.num-retained), or give the savepoint it stopped with"
+                    self._what_to_give(job, checkpoint_id)
                     if is_gone
                     else "read it with a release that knows it, or name the table's Kafka columns"
                 )
@@ -206,6 +205,19 @@ class _Resolution:
             self._tell(f"{what} checkpoint {checkpoint_id}", checkpoint, positions)
             return positions
         return None
+
+    def _what_to_give(self, job: _Job, checkpoint_id: int) -> str:
+        later = find_later(self._definition.checkpoints, job.job_id, checkpoint_id)
+        if not later:
+            return (
+                "set checkpointLocation to the folder of the job's checkpoints, keep more of them "
+                "(execution.checkpointing.num-retained), or give the savepoint it stopped with"
+            )
+        last = later[-1]
+        return (
+            f"{last.folder} is there with number {last.metadata.checkpoint_id}, and does not show that "
+            "nothing was written in between; name the table's Kafka columns, or let the job commit once more"
+        )
 
     def _tell(self, what: str, checkpoint: Checkpoint, positions: dict[int, int]) -> None:
         self._told.append(what)

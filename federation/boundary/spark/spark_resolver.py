@@ -215,13 +215,18 @@ def _lines(location: str, name: str) -> list[str]:
         filesystem, path = (
             pafs.FileSystem.from_uri(location) if "://" in location else (pafs.LocalFileSystem(), location)
         )
+        if filesystem.get_file_info(path.rstrip("/")).type == pafs.FileType.NotFound:
+            raise BoundaryUnknownError(
+                f"there is no folder {location} that can be seen from here; correct checkpointLocation",
+                location=location,
+            )
         with filesystem.open_input_stream(f"{path.rstrip('/')}/{name}") as stream:
             text = stream.read().decode()
     except (OSError, ValueError) as exc:
         raise BoundaryUnknownError(
             f"{name} cannot be read from Spark checkpoint {location}: {exc}; a checkpoint keeps about "
-            "100 epochs, so "
-            "read a newer snapshot, or correct checkpointLocation",
+            "100 epochs (spark.sql.streaming.minBatchesToRetain), so read a newer snapshot if there is one, "
+            "or correct checkpointLocation",
             location=location,
         ) from exc
     return str(text).splitlines()
