@@ -16,7 +16,17 @@ from typing import Final
 
 from coldset.errors import TableNotFoundError
 from coldset.table import PinnedTable, open_catalog, pin, pin_absent
-from federation.boundary import CommittedOffsets, begin_again, begin_at_log_start, resolve_boundary
+from federation.boundary import (
+    Assumption,
+    Basis,
+    CommittedOffsets,
+    Confidence,
+    begin_again,
+    begin_at_log_start,
+    confidence_of,
+    in_order,
+    resolve_boundary,
+)
 from federation.cut.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
 from federation.cut.reader_schema import pin_latest, resume_latest
 from federation.errors import (
@@ -48,6 +58,7 @@ class TakenCut:
         as_of_ms: When the ends were asked for (epoch milliseconds, UTC).
         plan_ms: Milliseconds it took.
         offsets_ms: Those of them that Kafka was asked for the log's ends and beginnings.
+        more_assumed: What is taken for granted beside what the boundary takes.
     """
 
     definition: TableDefinition
@@ -58,6 +69,18 @@ class TakenCut:
     as_of_ms: int
     plan_ms: float
     offsets_ms: float = 0.0
+    more_assumed: tuple[Assumption, ...] = ()
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """All that is taken for granted."""
+        return in_order((*self.more_assumed, *(() if self.committed is None else self.committed.assumed)))
+
+    @property
+    def confidence(self) -> Confidence:
+        """How sure the boundary is for this cut; nothing is surer than a table that is read alone."""
+        basis = Basis.RECORD if self.committed is None else self.committed.basis
+        return confidence_of(basis, self.assumed)
 
     def held_back(self, partition: int) -> int:
         """Return how many offsets of a partition an open transaction hides."""

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from coldset.table import PinnedTable, Snapshot, is_complete, summary_value, walk_parents
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.assumptions import Basis
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.flink.checkpoint_files import (
     Checkpoint,
     CheckpointGoneError,
@@ -122,7 +123,7 @@ class _Resolution:
             isolation=None,
             resolver="flink",
             provenance=", ".join(self._told),
-            confidence=Confidence.EXACT,
+            basis=Basis.RECORD,
             looked=tuple(self._looked),
         )
 
