@@ -36,6 +36,7 @@ from federation.errors import (
     OffsetGapError,
     TableReplacedError,
 )
+from federation.merge import require_appends
 from federation.options import TableDefinition, define, resolve, under, value_of
 from foundation.deadline import Deadline
 from hotset.errors import TopicNotFoundError
@@ -162,6 +163,7 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
     pinned = _with_cut(pinned, cut)
     if cut.topic is None:
         return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
+    more_assumed = _require_appends(pinned, definition)
     client = connect(resolve(definition.kafka_properties))
     deadline = _deadline(definition, within_ms)
     if definition.hot_schema is None:
@@ -174,7 +176,8 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
     definition = resume_latest(cut, definition, deadline)
     require_readable(cut, bounds)
     require_history(client, bounds, _places(committed), deadline)
-    return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), _since_ms(began_s), offsets_ms)
+    plan_ms = _since_ms(began_s)
+    return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), plan_ms, offsets_ms, more_assumed)
 
 
 def pin_table(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
@@ -232,13 +235,18 @@ def _take(pinned: PinnedTable, definition: TableDefinition, deadline: Deadline, 
     if definition.topic is None:
         cut = cold_cut(facts, definition.isolation)
         return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
+    more_assumed = _require_appends(pinned, definition)
     client = connect(resolve(definition.kafka_properties))
     committed, bounds, offsets_ms = _facts(pinned, definition, client, deadline)
     cut = compute_cut(facts, committed, bounds, accepts_gaps=definition.accepts_gaps)
     require_history(client, bounds, _places(committed), deadline)
     cut, definition = pin_latest(cut, definition, deadline)
     as_of_ms, plan_ms = bounds.read_at_ms, _since_ms(began_s)
-    return TakenCut(definition, pinned, cut, bounds, committed, as_of_ms, plan_ms, offsets_ms)
+    return TakenCut(definition, pinned, cut, bounds, committed, as_of_ms, plan_ms, offsets_ms, more_assumed)
+
+
+def _require_appends(pinned: PinnedTable, definition: TableDefinition) -> tuple[Assumption, ...]:
+    return () if definition.hot_schema is not None else require_appends(pinned, definition)
 
 
 def _facts(

@@ -45,6 +45,7 @@ class TableDefinition:
     accepts_gaps: bool
     hot_schema: pa.Schema | None = field(repr=False)
     boundary: str
+    merge: str | None
     checkpoints: tuple[str, ...]
     redpanda_url: str | None
     kafka_columns: Mapping[str, str]
@@ -126,6 +127,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
         hot_schema=_hot_schema(settled),
         boundary=value_of(settled, "boundary") or "auto",
+        merge=settled.get("merge"),
         checkpoints=list_of(settled, "checkpointLocation") or (),
         redpanda_url=settled.get("redpandaUrl"),
         kafka_columns=_kafka_columns(settled),
