@@ -11,6 +11,7 @@ Policy is in the class attributes (`code`, `kind`, `retriable`).
      │  ├ TopicReplacedError        external
      │  ├ IsolationMismatchError    user
      │  ├ TableReplacedError        external
+     │  ├ MergeNeededError          user
      │  └ BoundaryUnknownError      user
      │     ├ WriterUnavailableError external, retriable
      │     └ NotOneToOneError     user
@@ -80,6 +81,13 @@ class TableReplacedError(CutError):
     """The table is not the one a cut was taken of."""
 
     code = "TABLE_REPLACED"
+
+
+class MergeNeededError(CutError):
+    """The table holds the latest row of each key, so a union would have several rows of one."""
+
+    code = "MERGE_NEEDED"
+    kind: ClassVar[Kind] = "user"
 
 
 class BoundaryUnknownError(CutError):

@@ -6,7 +6,7 @@ from typing import Any
 
 from federation.cut import TakenCut
 from federation.engine import Answer
-from federation.receipt import render_reader_schema, render_receipt
+from federation.receipt import render_assumed, render_reader_schema, render_receipt
 from hotset.native import native_available
 from kafkaiceberg import __version__
 
@@ -65,7 +65,8 @@ def render_cut(taken: TakenCut, *, explains: bool = False) -> str:
         if explains:
             lines.extend(f"looked at: {looked}" for looked in found.looked)
             lines.append(f"chosen: resolver {found.resolver}")
-        lines.append(f"boundary: {found.provenance} ({found.confidence.value})")
+        lines.append(f"boundary: {found.provenance} ({taken.confidence.value})")
+        lines.extend(render_assumed(taken.assumed))
     if cut.reader_schema is not None:
         lines.append(render_reader_schema(cut.reader_schema))
     lines.append(cut.token())

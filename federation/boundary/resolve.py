@@ -15,9 +15,10 @@ from functools import partial
 from typing import Final
 
 from coldset.table import SOURCE_ID, Ancestry, PinnedTable, Snapshot, find_source, summary_value
+from federation.boundary.assumptions import Basis
 from federation.boundary.boundary_cache import remember
 from federation.boundary.columns import has_coordinates, resolve_columns
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.connect import CONNECT_OFFSETS_PREFIX, resolve_connect
 from federation.boundary.flink import FLINK_JOB_ID, resolve_flink
 from federation.boundary.property import OFFSETS_PROPERTY, PIN_TAG, resolve_declared, resolve_summary
@@ -79,9 +80,7 @@ def resolve_boundary(
     """
     if pinned.snapshot is None:
         # A table that has no snapshot at all holds nothing, which is known for sure.
-        return CommittedOffsets(
-            None, None, {}, None, "summary", "a table without snapshots", Confidence.EXACT
-        )
+        return CommittedOffsets(None, None, {}, None, "summary", "a table without snapshots", Basis.RECORD)
     return remember(pinned, definition, partial(_resolve, pinned, definition, client, deadline))
 
 

@@ -16,7 +16,17 @@ from typing import Final
 
 from coldset.errors import CatalogConfigError, TableNotFoundError
 from coldset.table import PinnedTable, open_catalog, pin, pin_absent
-from federation.boundary import CommittedOffsets, begin_again, begin_at_log_start, resolve_boundary
+from federation.boundary import (
+    Assumption,
+    Basis,
+    CommittedOffsets,
+    Confidence,
+    begin_again,
+    begin_at_log_start,
+    confidence_of,
+    in_order,
+    resolve_boundary,
+)
 from federation.cut.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
 from federation.cut.reader_schema import pin_latest, resume_latest
 from federation.errors import (
@@ -26,6 +36,7 @@ from federation.errors import (
     OffsetGapError,
     TableReplacedError,
 )
+from federation.merge import require_appends
 from federation.options import OPTIONS, TableDefinition, define, note_absence, resolve
 from foundation.deadline import Deadline
 from hotset.errors import TopicNotFoundError
@@ -48,6 +59,7 @@ class TakenCut:
         as_of_ms: When the ends were asked for (epoch milliseconds, UTC).
         plan_ms: Milliseconds it took.
         offsets_ms: Those of them that Kafka was asked for the log's ends and beginnings.
+        more_assumed: What is taken for granted beside what the boundary takes.
     """
 
     definition: TableDefinition
@@ -58,6 +70,18 @@ class TakenCut:
     as_of_ms: int
     plan_ms: float
     offsets_ms: float = 0.0
+    more_assumed: tuple[Assumption, ...] = ()
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """All that is taken for granted."""
+        return in_order((*self.more_assumed, *(() if self.committed is None else self.committed.assumed)))
+
+    @property
+    def confidence(self) -> Confidence:
+        """How sure the boundary is for this cut; nothing is surer than a table that is read alone."""
+        basis = Basis.RECORD if self.committed is None else self.committed.basis
+        return confidence_of(basis, self.assumed)
 
     def held_back(self, partition: int) -> int:
         """Return how many offsets of a partition an open transaction hides."""
@@ -139,6 +163,7 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
     pinned = _with_cut(pinned, cut)
     if cut.topic is None:
         return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
+    more_assumed = _require_appends(pinned, definition)
     client = connect(resolve(definition.kafka_properties))
     deadline = _deadline(definition, within_ms)
     if definition.hot_schema is None:
@@ -151,7 +176,8 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
     definition = resume_latest(cut, definition, deadline)
     require_readable(cut, bounds)
     require_history(client, bounds, _places(committed), deadline)
-    return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), _since_ms(began_s), offsets_ms)
+    plan_ms = _since_ms(began_s)
+    return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), plan_ms, offsets_ms, more_assumed)
 
 
 def pin_table(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
@@ -212,13 +238,18 @@ def _take(pinned: PinnedTable, definition: TableDefinition, deadline: Deadline, 
     if definition.topic is None:
         cut = cold_cut(facts, definition.isolation)
         return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
+    more_assumed = _require_appends(pinned, definition)
     client = connect(resolve(definition.kafka_properties))
     committed, bounds, offsets_ms = _facts(pinned, definition, client, deadline)
     cut = compute_cut(facts, committed, bounds, accepts_gaps=definition.accepts_gaps)
     require_history(client, bounds, _places(committed), deadline)
     cut, definition = pin_latest(cut, definition, deadline)
     as_of_ms, plan_ms = bounds.read_at_ms, _since_ms(began_s)
-    return TakenCut(definition, pinned, cut, bounds, committed, as_of_ms, plan_ms, offsets_ms)
+    return TakenCut(definition, pinned, cut, bounds, committed, as_of_ms, plan_ms, offsets_ms, more_assumed)
+
+
+def _require_appends(pinned: PinnedTable, definition: TableDefinition) -> tuple[Assumption, ...]:
+    return () if definition.hot_schema is not None else require_appends(pinned, definition)
 
 
 def _facts(

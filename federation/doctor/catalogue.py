@@ -253,6 +253,17 @@ KINDS: Final = (
         "Nothing. If it grows, commit more often: hot records are slower to read than cold ones.",
     ),
     Kind(
+        "MERGE_NEEDED",
+        "error, warning",
+        "A union of such a table with its topic has several rows of a key.",
+        "Identifier fields of the schema, property `write.upsert.enabled`, and the summaries along the "
+        "ancestry: commits of the table's writer that take rows out. If no writer has left a mark, it is "
+        "what at least half of the commits with rows do, or the program that made most of them. Rewrites "
+        "are none, and neither are deletions and changes by others. `merge=append` makes it a warning.",
+        "Read the table alone with `read=cold`. If rows are only ever added, set `merge=append`, also as "
+        "table property `kafkaiceberg.merge`.",
+    ),
+    Kind(
         "TABLE_NOT_SUPPORTED",
         "error",
         "Queries of this snapshot fail.",

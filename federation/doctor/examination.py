@@ -21,6 +21,7 @@ from federation.doctor.findings import Finding, Report, Unchecked
 from federation.doctor.gather_log import gather_log, gather_records, gather_retention
 from federation.doctor.gather_table import find_unreadable, gather_files, gather_history, gather_positions
 from federation.errors import BoundaryUnknownError, OptionError
+from federation.merge import APPEND, find_upserts
 from federation.options import OPTIONS, TableDefinition, resolve
 from foundation.deadline import Deadline
 from foundation.errors import KafkaIcebergError
@@ -49,6 +50,7 @@ CHECKS: Final = (
     Check(("MORE_ROWS_THAN_OFFSETS",), check_table.check_count),
     Check(("ROWS_WITHOUT_POSITION",), check_table.check_positions),
     Check(("TABLE_NOT_SUPPORTED",), check_table.check_readable),
+    Check(("MERGE_NEEDED",), check_table.check_merge),
     Check(("BOUNDARY_REGRESSION",), check_history.check_regression),
     Check(("BOUNDARY_AT_RISK",), check_history.check_expiry),
     Check(("BOUNDARY_UNKNOWN",), check_history.check_boundary),
@@ -149,6 +151,8 @@ def _gather(pinned: PinnedTable, definition: TableDefinition, look_back: int, wa
         # A manifest that is cut short reads as a shorter one, which planning notices.
         files=unreadable if isinstance(unreadable, Missing) else gather_files(pinned),
         unreadable=unreadable,
+        upserts=find_upserts(pinned),
+        is_said_to_append=definition.merge == APPEND,
         positions=gather_positions(pinned, definition)
         if unreadable is None
         else Missing("the snapshot cannot be read", is_failure=True),

@@ -62,6 +62,7 @@ class TableDefinition:
     accepts_gaps: bool
     hot_schema: pa.Schema | None = field(repr=False)
     boundary: str
+    merge: str | None
     checkpoints: tuple[str, ...]
     redpanda_url: str | None
     kafka_columns: Mapping[str, str]
@@ -151,6 +152,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         accepts_gaps=OPTIONS.value_of(settled, "failOnDataLoss") == "false",
         hot_schema=_hot_schema(settled),
         boundary=OPTIONS.text_of(settled, "boundary"),
+        merge=settled.get("merge"),
         checkpoints=OPTIONS.list_of(settled, "checkpointLocation") or (),
         redpanda_url=settled.get("redpandaUrl"),
         kafka_columns=_kafka_columns(settled),

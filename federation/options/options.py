@@ -116,6 +116,16 @@ _DECLARED: Final = (
         may_be_table_property=True,
     ),
     Option(
+        "merge",
+        "string",
+        None,
+        "How the halves of a table become one. `append` says that its rows are only ever added, also where "
+        "it looks as if it had the latest row of each key, which is an error otherwise.",
+        ("append",),
+        may_be_table_property=True,
+        refused={"latest": "rows are not merged by key yet; read the table alone with read=cold"},
+    ),
+    Option(
         "checkpointLocation",
         "list",
         None,

@@ -101,22 +101,6 @@ def test_records_that_the_job_left_out_stay_out(played: Played) -> None:
     assert [ends(commit.rows, "flink_filtered") for commit in commits("filtered")] == [{0: 12}, {0: 15}]
 
 
-@pytest.mark.parametrize("topic", ["flink_left", "flink_right"])
-def test_of_a_table_of_two_topics_each_is_read_from_where_it_ends(played: Played, topic: str) -> None:
-    made = played("sources", topic)
-    at = [snapshot.snapshot_id for snapshot in made.load().snapshots()]
-
-    for snapshot_id, commit in zip(at, commits("sources"), strict=True):
-        found = starts(
-            made,
-            boundary="flink",
-            checkpointLocation=str(FIXTURES / "sources"),
-            **{"snapshot-id": str(snapshot_id)},
-        )
-
-        assert {p: start for p, start in found.items() if start} == ends(commit.rows, topic)
-
-
 def test_a_stopped_jobs_savepoint_tells_after_its_checkpoints_are_gone(
     played: Played, tmp_path: Path
 ) -> None:

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from coldset.table import Ancestry, PinnedTable
+from federation.boundary.assumptions import Basis
 from federation.boundary.columns import replaced
-from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
+from federation.boundary.committed import CommittedOffsets, parse_next_offset
 from federation.boundary.connect.control_topic import read_control
 from federation.boundary.connect.sink_history import (
     SharedSinkError,
@@ -100,7 +101,7 @@ def resolve_connect(
         isolation=None,
         resolver="connect",
         provenance=", ".join(told),
-        confidence=Confidence.EXACT,
+        basis=Basis.RECORD,
         is_kept=False,  # the sink may begin to fill other tables while this one stands still
         looked=tuple(told),
     )

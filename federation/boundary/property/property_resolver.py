@@ -22,7 +22,8 @@ from coldset.table import (
     find_source,
     summary_value,
 )
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.assumptions import Basis
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN_TAG, parse_offsets
 from federation.errors import BoundaryUnknownError
 from federation.options import TableDefinition
@@ -144,7 +145,7 @@ class _Lineage:
             return self.boundary_of(parents[0])
         if ancestry.is_cut:
             raise self._unknown(f"the parent of snapshot {snapshot.snapshot_id} has been expired")
-        return CommittedOffsets(None, None, {}, None, "summary", "an empty table", Confidence.EXACT)
+        return CommittedOffsets(None, None, {}, None, "summary", "an empty table", Basis.RECORD)
 
     def _by_tag(self, ancestry: Ancestry) -> CommittedOffsets | None:
         table = self._pinned.table

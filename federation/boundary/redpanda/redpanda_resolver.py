@@ -15,7 +15,8 @@ import time
 from typing import Final
 
 from coldset.table import PinnedTable, Snapshot, adds_rows, summary_value, walk_parents
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.assumptions import Basis
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.redpanda.translation_state import (
     ProxyAddress,
     TranslationState,
@@ -80,7 +81,7 @@ def resolve_redpanda(
         isolation=Isolation.READ_COMMITTED,  # as its tests say: no aborted record gets into a table
         resolver="redpanda",
         provenance=f"translation state of snapshot {told.snapshot_id}, told by Redpanda at {address}",
-        confidence=Confidence.EXACT,
+        basis=Basis.RECORD,
         looked=(f"Redpanda at {address}: {json.dumps(told.next_offset)} in snapshot {told.snapshot_id}",),
     )
 

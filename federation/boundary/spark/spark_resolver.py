@@ -18,7 +18,8 @@ from typing import Any, Final
 import pyarrow.fs as pafs
 
 from coldset.table import SOURCE_ID, Ancestry, PinnedTable, find_source, summary_value
-from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
+from federation.boundary.assumptions import Basis
+from federation.boundary.committed import CommittedOffsets, parse_next_offset
 from federation.boundary.first_offsets import require_beginning
 from federation.boundary.named_partitions import require_every_partition
 from federation.errors import BoundaryUnknownError, NotOneToOneError
@@ -95,7 +96,7 @@ def resolve_spark(
         None,
         "spark",
         provenance,
-        Confidence.EXACT,
+        Basis.RECORD,
         lost=lost,
         looked=tuple(looked),
     )
