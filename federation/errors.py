@@ -16,6 +16,7 @@ Policy is in the class attributes (`code`, `kind`, `retriable`).
      │     ├ WriterUnavailableError external, retriable
      │     └ NotOneToOneError     user
      ├ CutTokenError                user
+     ├ AdoptionError                user
      ├ HotBudgetError               user
      ├ SqlError                     user
      │  └ StatementRefusedError     user
@@ -115,6 +116,13 @@ class CutTokenError(FederationError, ValueError):
     """A cut token is malformed or of another table."""
 
     code = "CUT_TOKEN_INVALID"
+    kind = "user"
+
+
+class AdoptionError(FederationError, ValueError):
+    """The table cannot be adopted: what it holds is known, or something writes to it meanwhile."""
+
+    code = "ADOPTION_REFUSED"
     kind = "user"
 
 

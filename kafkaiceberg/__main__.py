@@ -1,4 +1,4 @@
-"""The command line: `kafkaiceberg query | cut | doctor | freeze | serve`.
+"""The command line: `kafkaiceberg query | cut | doctor | adopt | freeze | serve`.
 
 Arguments are parsed here and answers printed; everything else is done by the
 packages below. Exit codes: 0 done, 2 the caller's mistake, 3 a service in the
@@ -19,12 +19,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from federation.errors import OptionError
+from federation.errors import BoundaryUnknownError, OptionError
 from federation.options import Config, load_config, merge_options
 from foundation.errors import KafkaIcebergError
 from foundation.extras import require_extra
+from kafkaiceberg.adopt import add_adopt, adopt_table
 from kafkaiceberg.doctor import EXIT, add_doctor, parse_look_back, render_report
-from kafkaiceberg.render import render_answer, render_cut, render_version
+from kafkaiceberg.render import render_answer, render_cut, render_looked, render_version
 
 _EXIT: Final = {"user": 2, "external": 3, "internal": 1}
 _DURATION: Final = re.compile(r"(\d+)(ms|s|m|h)")
@@ -69,8 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Query a Kafka topic and the Iceberg table it fills as one table, each record "
         "exactly once.",
         epilog="Tables and options come from kafkaiceberg.toml in the working directory, or the file "
-        "named by "
-        "KAFKAICEBERG_CONFIG or --config. OPTIONS.md lists all options.",
+        "named by KAFKAICEBERG_CONFIG or --config. OPTIONS.md lists all options.",
     )
     parser.add_argument("--config", metavar="FILE", help="the configuration file")
     parser.add_argument(
@@ -81,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_query(commands)
     _add_cut(commands)
     _add_options(add_doctor(commands, _doctor))
+    _add_options(add_adopt(commands, _adopt))
     _add_freeze(commands)
     serve = commands.add_parser(
         "serve",
@@ -102,9 +103,8 @@ def _add_query(commands: Any) -> None:
     query = commands.add_parser(
         "query",
         help="run one SELECT",
-        description="Run one SELECT over the tables of the configuration file and print the rows, "
-        "with the receipt "
-        "of the answer under them. Example: kafkaiceberg query 'SELECT count(*) FROM lake.orders'",
+        description="Run one SELECT over the tables of the configuration file and print the rows, with the "
+        "receipt of the answer under them. Example: kafkaiceberg query 'SELECT count(*) FROM lake.orders'",
     )
     query.add_argument("sql", help="the statement")
     query.add_argument("--json", action="store_true", help="print JSON, as the gateway does")
@@ -122,9 +122,8 @@ def _add_cut(commands: Any) -> None:
     cut = commands.add_parser(
         "cut",
         help="take the cut of a table",
-        description="Take the cut of a table now: what the snapshot holds, what Kafka holds beyond "
-        "it, and the token "
-        "with which exactly this can be read again.",
+        description="Take the cut of a table now: what the snapshot holds, what Kafka holds beyond it, and "
+        "the token with which exactly this can be read again.",
     )
     cut.add_argument("table", help="namespace.name")
     cut.add_argument("--json", action="store_true", help="print JSON")
@@ -141,9 +140,8 @@ def _add_freeze(commands: Any) -> None:
     freeze = commands.add_parser(
         "freeze",
         help="move hot records into the table",
-        description="Move the records that are hot now into the table with one commit, on Spark; "
-        "with --every, again "
-        "and again. Any number of these may run: each record lands once.",
+        description="Move the records that are hot now into the table with one commit, on Spark; with "
+        "--every, again and again. Any number of these may run: each record lands once.",
     )
     freeze.add_argument("table", help="namespace.name")
     freeze.add_argument("--every", metavar="TIME", help="repeat, for example every 60s, 5m")
@@ -182,7 +180,12 @@ def _cut(parsed: argparse.Namespace) -> int:
     from federation.cut import take_cut
     from federation.receipt import build_receipt
 
-    taken = take_cut(_options_of(parsed))
+    try:
+        taken = take_cut(_options_of(parsed))
+    except BoundaryUnknownError as exc:
+        if parsed.explain:
+            print(render_looked(exc))
+        raise
     if parsed.json:
         receipt = build_receipt(taken, stages_ms={}).to_dict()
         looked = list(taken.committed.looked) if taken.committed else []
@@ -202,6 +205,11 @@ def _doctor(parsed: argparse.Namespace) -> int:
     )
     print(json.dumps(report.to_dict()) if parsed.json else render_report(report))
     return EXIT[report.worst]
+
+
+def _adopt(parsed: argparse.Namespace) -> int:
+    print(adopt_table(_options_of(parsed), parsed.start))
+    return 0
 
 
 def _freeze(parsed: argparse.Namespace) -> int:

@@ -181,15 +181,18 @@ def _resolve_by_marks(
             return replace(found, looked=(*looked, *found.looked))
     if columns is None:
         looked = (*looked, "Kafka columns: none by a known name, and option kafkaColumns names none")
+    name = pinned.identifier
+    details = {"table": name, "snapshot_id": pinned.snapshot_id, "looked": looked}
+    if tried is None:
+        raise BoundaryUnknownError(
+            f"nothing says which records snapshot {pinned.snapshot_id} of table {name!r} holds: its writer "
+            f"has left no mark, and no column tells. `kafkaiceberg cut {name} --explain` lists what was "
+            f"looked at. If nothing else writes to it, say once what it holds: kafkaiceberg adopt {name}",
+            **details,
+        )
     # What may be known a moment later is an error of that kind.
-    kind = BoundaryUnknownError if tried is None else type(tried)
-    raise kind(
-        f"nothing says which records snapshot {pinned.snapshot_id} of table {pinned.identifier!r} holds; "
-        f"looked at {'; '.join(looked)}; fill the table with a writer that leaves a mark, name its Kafka "
-        "columns, or declare the boundary with committedOffsets",
-        table=pinned.identifier,
-        snapshot_id=pinned.snapshot_id,
-    ) from tried
+    tried.details.update(details)
+    raise tried
 
 
 def _steps(count: int) -> str:

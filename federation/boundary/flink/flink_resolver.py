@@ -216,7 +216,8 @@ class _Resolution:
         last = later[-1]
         return (
             f"{last.folder} is there with number {last.metadata.checkpoint_id}, and does not show that "
-            "nothing was written in between; name the table's Kafka columns, or let the job commit once more"
+            "nothing was written in between; name the table's Kafka columns (kafkaColumns), or let the job "
+            "commit once more"
         )
 
     def _require_one_to_one(self, checkpoint: Checkpoint, job: FlinkJob, *, reads_topic: bool) -> None:

@@ -19,10 +19,11 @@ from coldset.table import (
     PinnedTable,
     Snapshot,
     adds_nothing_since,
+    adds_rows,
     find_source,
     summary_value,
 )
-from federation.boundary.assumptions import Basis
+from federation.boundary.assumptions import Assumption, Basis
 from federation.boundary.committed import CommittedOffsets
 from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN_TAG, parse_offsets
 from federation.errors import BoundaryUnknownError
@@ -73,11 +74,14 @@ class _Lineage:
     def _search(self, snapshot: Snapshot) -> CommittedOffsets:
         ancestry = Ancestry(self._pinned.table, snapshot)
         walked = 0
+        added: Snapshot | None = None
         for ancestor in ancestry:
             walked += 1
             text = summary_value(ancestor, OFFSETS_PROPERTY)
             if text is not None:
-                return self._tell(ancestor, text, walked, ancestry.old_files)
+                found = self._tell(ancestor, text, walked, ancestry.old_files)
+                return self._require_declared_of_all(found, added)
+            added = ancestor if adds_rows(ancestor) else added
             if summary_value(ancestor, SOURCE_ID) is not None:
                 source = find_source(self._pinned.table, ancestor)
                 if source is None:
@@ -92,7 +96,7 @@ class _Lineage:
         if ancestry.is_cut:
             tagged = self._by_tag(ancestry)
             if tagged is not None:
-                return tagged
+                return self._require_declared_of_all(tagged, added)
         raise self._unknown(self._nothing_found(walked, ancestry))
 
     def _tell(self, ancestor: Snapshot, text: str, walked: int, old_files: int) -> CommittedOffsets:
@@ -101,6 +105,16 @@ class _Lineage:
             where += ", which is expired and of which an older metadata file tells"
         self.looked.append(f"{OFFSETS_PROPERTY} in {where}, {walked - 1} back by parents")
         return parse_offsets(text, snapshot_id=ancestor.snapshot_id, provenance=where)
+
+    def _require_declared_of_all(self, found: CommittedOffsets, added: Snapshot | None) -> CommittedOffsets:
+        """A person spoke of the rows that were there; who adds others without a word is the old writer."""
+        if added is None or Assumption.DECLARED not in found.assumed:
+            return found
+        raise self._unknown(
+            f"a person declared what it holds, in {found.provenance}, and snapshot {added.snapshot_id} added "
+            "rows since, of which nobody says which records they are; stop what writes to it, and declare "
+            f"anew what it holds: kafkaiceberg adopt {self._pinned.identifier}"
+        )
 
     def _pick(self, picked: Snapshot, source: Snapshot, text: str) -> CommittedOffsets:
         """Return the boundary of a picked snapshot: what its branch held, and what the source added."""
