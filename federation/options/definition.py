@@ -33,6 +33,7 @@ class TableDefinition:
     `hot_schema` is one exactly if the topic is (`read=hot`).
     Secrets in the properties are references. `kafka_columns` are those that an
     option names; `recognises_columns` says whether known names count without one.
+    `states_isolation` says whether an option names the isolation, or it is the default.
     """
 
     name: str
@@ -41,6 +42,7 @@ class TableDefinition:
     topic: str | None
     kafka_properties: Mapping[str, str] = field(repr=False)
     isolation: Isolation
+    states_isolation: bool
     record_format: RecordFormat
     accepts_gaps: bool
     hot_schema: pa.Schema | None = field(repr=False)
@@ -123,6 +125,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         topic=None if is_plain else topic,
         kafka_properties=kafka,
         isolation=Isolation(value_of(settled, "kafka.isolation.level") or ""),
+        states_isolation="kafka.isolation.level" in settled,
         record_format=_record_format(settled),
         accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
         hot_schema=_hot_schema(settled),
