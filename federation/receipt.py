@@ -179,6 +179,7 @@ def build_receipt(
     cut = taken.cut
     meter = HotMeter() if meter is None else meter
     cold = ColdMeter() if cold is None else cold
+    assumed = taken.assumed(meter.reading.records)
     return TableReceipt(
         table=cut.table,
         topic=cut.topic,
@@ -216,9 +217,9 @@ def build_receipt(
         else {
             "resolver": taken.committed.resolver,
             "provenance": taken.committed.provenance,
-            "confidence": taken.confidence.value,
+            "confidence": taken.confidence(assumed).value,
         },
-        assumed=taken.assumed,
+        assumed=assumed,
         gaps=tuple((gap.partition, gap.start, gap.end) for gap in (*cut.lost, *cut.gaps)),
         reader_schema=cut.reader_schema,
         stages_ms={

@@ -66,8 +66,9 @@ def render_cut(taken: TakenCut, *, explains: bool = False) -> str:
         if explains:
             lines.extend(f"looked at: {looked}" for looked in found.looked)
             lines.append(f"chosen: resolver {found.resolver}")
-        lines.append(f"boundary: {found.provenance} ({taken.confidence.value})")
-        lines.extend(render_assumed(taken.assumed))
+        assumed = taken.assumed()
+        lines.append(f"boundary: {found.provenance} ({taken.confidence(assumed).value})")
+        lines.extend(render_assumed(assumed))
     if cut.reader_schema is not None:
         lines.append(render_reader_schema(cut.reader_schema))
     lines.append(cut.token())

@@ -8,6 +8,7 @@ from federation.boundary.assumptions import Assumption, Basis, Confidence, confi
 from federation.boundary.columns import KafkaLayout, layout_of
 from federation.boundary.committed import CommittedOffsets
 from federation.boundary.connect import CONNECT_OFFSETS_PREFIX
+from federation.boundary.evidence import isolation_of
 from federation.boundary.flink import FLINK_CHECKPOINT_ID, FLINK_JOB_ID, FLINK_OPERATOR_ID
 from federation.boundary.offset_set import EMPTY, Spans, span, union
 from federation.boundary.property import OFFSETS_PROPERTY, PIN_TAG, parse_offsets, render_offsets
@@ -37,6 +38,7 @@ __all__ = [
     "begin_at_log_start",
     "confidence_of",
     "in_order",
+    "isolation_of",
     "layout_of",
     "marks_of",
     "parse_offsets",

@@ -34,6 +34,7 @@ class Assumption(StrEnum):
     RECORD_TIMES = "record_times"
     SAME_TOPIC = "same_topic"
     OFFSETS_WITHOUT_ROWS = "offsets_without_rows"
+    REPEATED_ROWS = "repeated_rows"
     UNMARKED_ROWS = "unmarked_rows"
     FORGOTTEN_DELETES = "forgotten_deletes"
     WRITER_ISOLATION = "writer_isolation"
@@ -64,12 +65,13 @@ _MEANINGS: Final[Mapping[Assumption, str]] = {
     "deleted and made anew would not be noticed.",
     Assumption.OFFSETS_WITHOUT_ROWS: "Offsets below the boundary have no row, and nothing shows that no "
     "record of them is missing.",
+    Assumption.REPEATED_ROWS: "Rows of the table repeat a record; the answer has them as the table has them.",
     Assumption.UNMARKED_ROWS: "Commits without a writer's mark added rows; these are taken for no record "
     "that the writer or Kafka brings as well.",
     Assumption.FORGOTTEN_DELETES: "Older commits have been expired; they are taken to have deleted no rows "
     "from the newest end, which would come back from Kafka.",
-    Assumption.WRITER_ISOLATION: "Nothing states whether the table's writer reads uncommitted records; it "
-    "is taken to, so records of aborted transactions may be in the answer.",
+    Assumption.WRITER_ISOLATION: "Nothing states whether the table's writer reads uncommitted records, and "
+    "the topic may have transactions; records of aborted ones may be in the answer.",
     Assumption.ONE_TO_ONE: "The writer also reads other topics and fills other tables; every record of this "
     "topic is taken to go into this table.",
     Assumption.DECLARED: "What the table holds was declared by a person, or by a program that is believed.",

@@ -3,7 +3,8 @@
 `auto` goes by what the table shows: the nearest ancestor that any kind of
 writer has left its mark on decides, since that writer made the newest commit.
 If the resolver of that mark cannot tell, the table's own Kafka columns may; a
-user may also name a resolver. What is not known is an error that lists all that
+user may also name a resolver. What a resolver leaves open is held against rows and
+log in any case. What is not known is an error that lists all that
 was looked at; nothing is ever taken to mean that nothing is committed.
 """
 
@@ -20,6 +21,7 @@ from federation.boundary.boundary_cache import remember
 from federation.boundary.columns import has_coordinates, resolve_columns
 from federation.boundary.committed import CommittedOffsets
 from federation.boundary.connect import CONNECT_OFFSETS_PREFIX, resolve_connect
+from federation.boundary.evidence import settle
 from federation.boundary.flink import FLINK_JOB_ID, resolve_flink
 from federation.boundary.property import OFFSETS_PROPERTY, PIN_TAG, resolve_declared, resolve_summary
 from federation.boundary.redpanda import REDPANDA_MARK, resolve_redpanda
@@ -91,8 +93,10 @@ def _resolve(
         resolver = _BY_NAME[definition.boundary]
         _require_one_writer(pinned, resolver)
         found = resolver.resolve(pinned, definition, client, deadline)
-        return replace(found, looked=(f"option boundary={definition.boundary}", *found.looked))
-    return _resolve_by_marks(pinned, definition, client, deadline)
+        found = replace(found, looked=(f"option boundary={definition.boundary}", *found.looked))
+    else:
+        found = _resolve_by_marks(pinned, definition, client, deadline)
+    return settle(found, _BY_NAME[found.resolver].mark, pinned, definition, client, deadline)
 
 
 def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:

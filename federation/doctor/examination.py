@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from coldset.table import PinnedTable
-from federation.boundary import CommittedOffsets, resolve_boundary
+from federation.boundary import CommittedOffsets, isolation_of, resolve_boundary
 from federation.cut import pin_table
 from federation.doctor import check_history, check_log, check_records, check_table
 from federation.doctor.examined_facts import Facts, Missing, MissingPartError
@@ -166,8 +166,12 @@ def _gather(pinned: PinnedTable, definition: TableDefinition, look_back: int, wa
         return facts
     client = connect(resolve(definition.kafka_properties))
     committed, unknown = _resolve(pinned, definition, client)
+    told = None if isinstance(committed, Missing) else committed
+    definition = replace(definition, isolation=isolation_of(told, definition)[0])
     log = gather_log(client, definition, committed)
-    facts = replace(facts, committed=committed, unknown=unknown, log=log, now_ms=time.time_ns() // 1_000_000)
+    now_ms = time.time_ns() // 1_000_000
+    facts = replace(facts, isolation=definition.isolation, now_ms=now_ms)
+    facts = replace(facts, committed=committed, unknown=unknown, log=log)
     if isinstance(log, Missing):
         return replace(facts, retention=log, records=log)
     records = (

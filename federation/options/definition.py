@@ -50,6 +50,7 @@ class TableDefinition:
     `hot_schema` is one exactly if the topic is (`read=hot`).
     Secrets in the properties are references. `kafka_columns` are those that an
     option names; `recognises_columns` says whether known names count without one.
+    `states_isolation` says whether an option names the isolation, or it is the default.
     """
 
     name: str
@@ -58,6 +59,7 @@ class TableDefinition:
     topic: str | None
     kafka_properties: Mapping[str, str] = field(repr=False)
     isolation: Isolation
+    states_isolation: bool
     record_format: RecordFormat
     accepts_gaps: bool
     hot_schema: pa.Schema | None = field(repr=False)
@@ -148,6 +150,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         topic=None if is_plain else topic,
         kafka_properties=kafka,
         isolation=Isolation(OPTIONS.text_of(settled, "kafka.isolation.level")),
+        states_isolation="kafka.isolation.level" in settled,
         record_format=_record_format(settled),
         accepts_gaps=OPTIONS.value_of(settled, "failOnDataLoss") == "false",
         hot_schema=_hot_schema(settled),

@@ -99,7 +99,7 @@ def resolve_columns(
         resolver="columns",
         provenance=_provenance(layout, held),
         basis=Basis.ROWS,
-        assumed=in_order((*past.assumed, *asked.assumed)),
+        assumed=in_order((*past.assumed, *asked.assumed, *_of_rows(evidence, definition))),
         lost=lost,
         looked=(*_said(layout, held), *past.looked, *asked.looked),
     )
@@ -132,7 +132,7 @@ def _ask_kafka(
     if not is_known and not tells:
         said = (f"no column with the time of records: {_UNSEEN}",)
     if not tells and all(found.is_empty for found in holes.values()):
-        return _Asked(recorded, _of_topic(is_known=is_known), (*said, "the offsets have no holes"))
+        return _Asked(recorded, (), (*said, "the offsets have no holes"))
     bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
     if tells:
         properties = _storage(pinned, definition)
@@ -146,12 +146,19 @@ def _ask_kafka(
             else f"no record of the table that Kafka still has: {_UNSEEN}",
         )
     assumed, looked = look_into(holes, pinned, definition, client, bounds, deadline)
-    assumed = (*_of_topic(is_known=is_known), *assumed)
-    return _Asked(recorded or bounds.topic_id, assumed, (*said, looked))
+    return _Asked(recorded or (bounds.topic_id if is_known else None), assumed, (*said, looked))
 
 
-def _of_topic(*, is_known: bool) -> tuple[Assumption, ...]:
-    return () if is_known else (Assumption.SAME_TOPIC,)
+def _of_rows(evidence: _Evidence, definition: TableDefinition) -> tuple[Assumption, ...]:
+    floor = evidence.past.floor
+    is_told = definition.states_isolation or (floor is not None and floor.isolation is not None)
+    # Markers of transactions are holes; without one there is no aborted record among the rows.
+    has_holes = any(not found.is_empty for found in evidence.holes.values())
+    found = {
+        Assumption.REPEATED_ROWS: evidence.held.repeated > 0,
+        Assumption.WRITER_ISOLATION: has_holes and not is_told,
+    }
+    return tuple(each for each, is_so in found.items() if is_so)
 
 
 def _read_evidence(pinned: PinnedTable, layout: KafkaLayout, definition: TableDefinition) -> _Evidence:
