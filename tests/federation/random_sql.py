@@ -16,6 +16,7 @@ from typing import Final
 import duckdb
 
 from federation.engine.statement.isolation import TRACES
+from federation.engine.statement.table_references import _REFUSED_FUNCTIONS
 
 TABLES: Final = {
     "lake.orders": 'SELECT i AS id, i % 4 AS cust, i / 3 AS price, (i * 1.5)::DECIMAL(9,2) AS "Am\'t", '
@@ -97,16 +98,8 @@ def scalar_functions(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, l
     ]
 
 
-_LEFT_OUT: Final = TRACES | {
-    "error",
-    "generate_series",
-    "getvariable",
-    "lpad",
-    "query",
-    "range",
-    "repeat",
-    "rpad",
-}
+_LONG: Final = frozenset({"generate_series", "lpad", "range", "repeat", "rpad"})
+_LEFT_OUT: Final = TRACES | _REFUSED_FUNCTIONS | _LONG | {"error"}
 _KINDS: Final = {
     **dict.fromkeys(("ANY[]", "T[]", "BIGINT[]"), "LIST"),
     "TIMESTAMP WITH TIME ZONE": "TIMESTAMPTZ",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from coldset.table import PinnedTable, Snapshot, summary_value, walk_parents
+from coldset.table import Ancestry, PinnedTable, Snapshot, summary_value
 
 FLINK_JOB_ID: Final = "flink.job-id"
 FLINK_CHECKPOINT_ID: Final = "flink.max-committed-checkpoint-id"
@@ -40,7 +40,8 @@ def place_of(snapshot: Snapshot) -> tuple[object, int] | None:
 def jobs_of(pinned: PinnedTable) -> Iterator[FlinkJob]:
     """Yield the jobs that have committed to the snapshot's history, the one that did last first."""
     jobs: dict[str, FlinkJob] = {}
-    for place, snapshot in enumerate(walk_parents(pinned.table, pinned.snapshot)):
+    assert pinned.snapshot is not None
+    for place, snapshot in enumerate(Ancestry(pinned.table, pinned.snapshot)):
         job_id, number = summary_value(snapshot, FLINK_JOB_ID), summary_value(snapshot, FLINK_CHECKPOINT_ID)
         if job_id is None or number is None or not number.isdecimal():
             continue

@@ -80,7 +80,7 @@ class _Lineage:
             text = summary_value(ancestor, OFFSETS_PROPERTY)
             if text is not None:
                 found = self._tell(ancestor, text, walked, ancestry.old_files)
-                return self._require_declared_of_all(found, added)
+                return self._with_rows_of_others(found, added)
             added = ancestor if adds_rows(ancestor) else added
             if summary_value(ancestor, SOURCE_ID) is not None:
                 source = find_source(self._pinned.table, ancestor)
@@ -96,7 +96,7 @@ class _Lineage:
         if ancestry.is_cut:
             tagged = self._by_tag(ancestry)
             if tagged is not None:
-                return self._require_declared_of_all(tagged, added)
+                return self._with_rows_of_others(tagged, added)
         raise self._unknown(self._nothing_found(walked, ancestry))
 
     def _tell(self, ancestor: Snapshot, text: str, walked: int, old_files: int) -> CommittedOffsets:
@@ -106,10 +106,15 @@ class _Lineage:
         self.looked.append(f"{OFFSETS_PROPERTY} in {where}, {walked - 1} back by parents")
         return parse_offsets(text, snapshot_id=ancestor.snapshot_id, provenance=where)
 
-    def _require_declared_of_all(self, found: CommittedOffsets, added: Snapshot | None) -> CommittedOffsets:
-        """A person spoke of the rows that were there; who adds others without a word is the old writer."""
-        if added is None or Assumption.DECLARED not in found.assumed:
+    def _with_rows_of_others(self, found: CommittedOffsets, added: Snapshot | None) -> CommittedOffsets:
+        """Rows that were added without a word may be of records that Kafka brings as well.
+
+        A person spoke of the rows that were there, so after that they are the old writer's.
+        """
+        if added is None:
             return found
+        if Assumption.DECLARED not in found.assumed:
+            return found.assuming(Assumption.UNMARKED_ROWS)
         raise self._unknown(
             f"a person declared what it holds, in {found.provenance}, and snapshot {added.snapshot_id} added "
             "rows since, of which nobody says which records they are; stop what writes to it, and declare "
