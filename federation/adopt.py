@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from federation.errors import AdoptionError, BoundaryUnknownError, NotOneToOneEr
 from federation.merge import require_appends
 from federation.options import TableDefinition, resolve
 from foundation.deadline import Deadline
-from hotset.kafka import LogBounds, connect, read_log_bounds
+from hotset.kafka import LogBounds, OffsetRange, connect, read_log_bounds
 
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
@@ -121,12 +121,13 @@ def choose_offsets(found: Adoptable, start: str) -> dict[int, int]:
     return chosen
 
 
-def adopt(found: Adoptable, next_offset: Mapping[int, int]) -> int:
+def adopt(found: Adoptable, next_offset: Mapping[int, int], lost: Sequence[OffsetRange] = ()) -> int:
     """Commit the declaration, and return the id of the new, empty snapshot.
 
     Args:
         found: The table.
         next_offset: From `choose_offsets`.
+        lost: Ranges below that the table does not hold and that are gone from the topic.
 
     Raises:
         AdoptionError: Another commit landed meanwhile; nothing was written.
@@ -142,6 +143,7 @@ def adopt(found: Adoptable, next_offset: Mapping[int, int]) -> int:
         leader_epoch={
             p.partition: p.leader_epoch for p in bounds.partitions if p.end == next_offset.get(p.partition)
         },
+        lost=lost,
         assumed=(Assumption.DECLARED,),
     )
 

@@ -24,7 +24,7 @@ from federation.options import Config, load_config, merge_options
 from foundation.errors import KafkaIcebergError
 from foundation.extras import require_extra
 from kafkaiceberg.adopt import add_adopt, adopt_table
-from kafkaiceberg.doctor import EXIT, add_doctor, parse_look_back, render_report
+from kafkaiceberg.doctor import EXIT, add_doctor, parse_look_back, render_report, repair_table
 from kafkaiceberg.render import render_answer, render_cut, render_looked, render_version
 
 _EXIT: Final = {"user": 2, "external": 3, "internal": 1}
@@ -130,7 +130,7 @@ def _add_cut(commands: Any) -> None:
     cut.add_argument(
         "--explain",
         action="store_true",
-        help="tell what was looked at to find what is committed, what was found, and why it was chosen",
+        help="tell what was looked at to find what is committed, and why it was chosen",
     )
     _add_options(cut)
     cut.set_defaults(run=_cut)
@@ -152,12 +152,7 @@ def _add_freeze(commands: Any) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-o",
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of OPTIONS.md",
+        "-o", "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of OPTIONS.md"
     )
 
 
@@ -198,6 +193,9 @@ def _cut(parsed: argparse.Namespace) -> int:
 def _doctor(parsed: argparse.Namespace) -> int:
     from federation.doctor import examine
 
+    if parsed.repair:
+        print(repair_table(_options_of(parsed), is_meant=parsed.yes))
+        return 0
     report = examine(
         _options_of(parsed),
         look_back=parse_look_back(parsed.look_back),

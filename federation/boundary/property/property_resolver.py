@@ -186,9 +186,15 @@ class _Lineage:
         if not ancestry.is_cut:
             return f"{seen}; fill the table with a writer that sets it, such as `kafkaiceberg freeze`"
         looked = "".join(f", and {line}" for line in self.looked)
+        name = self._pinned.identifier
+        way = (
+            f"if you know that it is, write that down: kafkaiceberg doctor {name} --repair"
+            if self.looked
+            else f"say once what it holds: kafkaiceberg adopt {name}"
+        )
         return (
             f"{seen}, and older ones have been expired, of which no metadata file tells any more{looked}; "
-            "keep more snapshots, or declare the boundary with committedOffsets"
+            f"{way}"
         )
 
     def _unknown(self, why: str) -> BoundaryUnknownError:
