@@ -27,7 +27,7 @@ from hotset.kafka import LogBounds, OffsetRange, connect, read_log_bounds
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 
-_PINS: Final = ("snapshot-id", "branch", "tag", "cut", "committedOffsets")
+_PINS: Final = ("snapshot-id", "as-of", "branch", "tag", "cut", "committedOffsets")
 # pyiceberg writes no later ones.
 _LATEST_FORMAT: Final = 2
 

@@ -7,6 +7,7 @@ Policy is in the class attributes (`code`, `kind`, `retriable`).
      ├ OptionError                  user
      ├ CutError                     external
      │  ├ OffsetGapError            external
+     │  ├ NotKeptError              external
      │  ├ OffsetOverlapError        external
      │  ├ TopicReplacedError        external
      │  ├ IsolationMismatchError    user
@@ -57,6 +58,12 @@ class OffsetGapError(CutError):
     """Records are in neither half: the log starts after what the table holds."""
 
     code = "OFFSET_GAP"
+
+
+class NotKeptError(CutError):
+    """What had arrived by an earlier time, and was in no snapshot yet, is not in the topic any more."""
+
+    code = "NOT_KEPT"
 
 
 class OffsetOverlapError(CutError):

@@ -109,12 +109,9 @@ def _add_query(commands: Any) -> None:
     query.add_argument("sql", help="the statement")
     query.add_argument("--json", action="store_true", help="print JSON, as the gateway does")
     query.add_argument(
-        "--cut",
-        action="append",
-        default=[],
-        metavar="TABLE=TOKEN",
-        help="read a table at an earlier cut",
+        "--cut", action="append", default=[], metavar="TABLE=TOKEN", help="read a table at an earlier cut"
     )
+    _add_options(query)
     query.set_defaults(run=_query)
 
 
@@ -162,8 +159,11 @@ def _query(parsed: argparse.Namespace) -> int:
 
     config = load_config(parsed.config)
     cuts = _pairs(parsed.cut)
+    options = _pairs(parsed.option)
     tables = {
-        name: merge_options(name, {"cut": cuts[name]} if name in cuts else {}, config.options_of(name))
+        name: merge_options(
+            name, {**options, "cut": cuts[name]} if name in cuts else options, config.options_of(name)
+        )
         for name in {*config.tables, *cuts}
     }
     answer = run_query(parsed.sql, tables)

@@ -65,9 +65,9 @@ def repair_table(options: Mapping[str, str], *, is_meant: bool) -> str:
         is_meant: Whether it is to be written.
 
     Raises:
-        KafkaIcebergError: As `plan_repair` and `repair`.
+        KafkaIcebergError: As `plan_repair` and `write_repair`.
     """
-    from federation.doctor.repair import plan_repair, repair
+    from federation.doctor import plan_repair, write_repair
 
     plan = plan_repair(options)
     name, topic = plan.found.definition.name, plan.found.bounds.topic
@@ -76,7 +76,7 @@ def repair_table(options: Mapping[str, str], *, is_meant: bool) -> str:
     )
     held = f"topic {topic} below {offsets} (partition: offset)"
     if is_meant:
-        return f"{name}: snapshot {repair(plan)} says that the table holds {held}"
+        return f"{name}: snapshot {write_repair(plan)} says that the table holds {held}"
     return "\n".join(
         [
             f"{name}: the boundary of snapshot {plan.found.pinned.snapshot_id} is not proven",

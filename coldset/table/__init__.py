@@ -3,6 +3,7 @@
 No data file is opened here.
 """
 
+from pyiceberg.catalog import Catalog
 from pyiceberg.table.snapshots import Snapshot
 
 from coldset.table.ancestry import (
@@ -35,6 +36,7 @@ from coldset.table.storage import storage_of
 __all__ = [
     "SOURCE_ID",
     "Ancestry",
+    "Catalog",
     "FileReference",
     "PinnedTable",
     "Snapshot",

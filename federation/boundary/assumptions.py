@@ -41,6 +41,8 @@ class Assumption(StrEnum):
     ONE_TO_ONE = "one_to_one"
     DECLARED = "declared"
     APPEND_ONLY = "append_only"
+    CREATE_TIMES = "create_times"
+    TRANSACTIONS_THEN = "transactions_then"
 
     @property
     def meaning(self) -> str:
@@ -77,6 +79,10 @@ _MEANINGS: Final[Mapping[Assumption, str]] = {
     Assumption.DECLARED: "What the table holds was declared by a person, or by a program that is believed.",
     Assumption.APPEND_ONLY: "The table looks as if it had the latest row of each key; merge=append says "
     "that rows are only added.",
+    Assumption.CREATE_TIMES: "Producers set the times of records: what arrived by the time of `as-of` is "
+    "taken to be all before the first record of a later time.",
+    Assumption.TRANSACTIONS_THEN: "Transactions may have been open at the time of `as-of`; those that have "
+    "been committed since are taken to have been committed then.",
 }
 _BASES: Final = {Basis.RECORD: Confidence.EXACT, Basis.ROWS: Confidence.PROVEN}
 _SUREST_FIRST: Final = tuple(Confidence)

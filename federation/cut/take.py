@@ -13,8 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from coldset.errors import CatalogConfigError, TableNotFoundError
-from coldset.table import PinnedTable, open_catalog, pin, pin_absent
+from coldset.table import PinnedTable
 from federation.boundary import (
     Assumption,
     CommittedOffsets,
@@ -23,7 +22,10 @@ from federation.boundary import (
     isolation_of,
     resolve_boundary,
 )
+from federation.cut.as_of import OPTION as AS_OF
+from federation.cut.as_of import bounds_then, not_kept
 from federation.cut.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
+from federation.cut.pinning import pin_table
 from federation.cut.reader_schema import pin_latest, resume_latest
 from federation.cut.taken_cut import Doubt, TakenCut
 from federation.cut.token_checks import not_as_configured, pin_as_cut, require_same_boundary
@@ -35,7 +37,7 @@ from federation.errors import (
     TableReplacedError,
 )
 from federation.merge import require_appends
-from federation.options import OPTIONS, TableDefinition, define, note_absence, resolve
+from federation.options import TableDefinition, resolve
 from foundation.deadline import Deadline
 from hotset.errors import TopicNotFoundError
 from hotset.kafka import Isolation, KafkaClient, LogBounds, connect, read_log_bounds, require_history
@@ -105,7 +107,8 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
     began_s = time.monotonic()
     if cut.table != options["path"]:
         raise CutTokenError(f"the cut is of table {cut.table!r}, not of {options['path']!r}")
-    unpinned = {key: value for key, value in options.items() if key not in ("branch", "tag", "snapshot-id")}
+    pins = ("branch", "tag", "snapshot-id", AS_OF)
+    unpinned = {key: value for key, value in options.items() if key not in pins}
     chosen = {} if cut.snapshot_id is None else {"snapshot-id": str(cut.snapshot_id)}
     pinned, definition = pin_table({**unpinned, **chosen})
     if pinned.uuid != cut.table_uuid:
@@ -137,47 +140,33 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
     return _taken(definition, pinned, cut, facts, _now_ms(), began_s, more_assumed)
 
 
-def pin_table(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
-    """Load the table once, pin the snapshot the options ask for, and settle the options.
-
-    Raises:
-        OptionError: Options are missing or contradict.
-        ColdsetError: There is no such table or snapshot, or the catalog could not be asked.
-    """
-    if OPTIONS.value_of(options, "read") == "hot":
-        definition = define(options, {})
-        assert definition.hot_schema is not None
-        return pin_absent(definition.name, definition.hot_schema), definition
-    # The catalog has to be known before the table's own properties can be.
-    properties = OPTIONS.under(options, "catalog.")
-    try:
-        catalog = open_catalog(OPTIONS.text_of(options, "catalog.name"), resolve(properties))
-    except CatalogConfigError as exc:
-        # pyiceberg has a configuration of its own, so options that say nothing are no error yet.
-        raise CatalogConfigError(f"{exc}{'' if properties else note_absence()}") from exc
-    snapshot_id, ref = options.get("snapshot-id"), options.get("branch") or options.get("tag")
-    try:
-        pinned = pin(catalog, options["path"], snapshot_id=int(snapshot_id) if snapshot_id else None, ref=ref)
-    except TableNotFoundError as exc:
-        raise TableNotFoundError(
-            f"{exc}; a topic that has no table yet is read alone with read=hot and option 'schema'",
-            table=options["path"],
-        ) from exc
-    return pinned, define(options, pinned.properties)
-
-
 def _take(pinned: PinnedTable, definition: TableDefinition, deadline: Deadline, began_s: float) -> TakenCut:
     facts = SnapshotFacts(definition.name, pinned.uuid, pinned.snapshot_id, pinned.schema_id)
     if definition.topic is None:
         cut = cold_cut(facts, definition.isolation)
-        return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
+        as_of_ms = _now_ms() if definition.as_of_ms is None else definition.as_of_ms
+        return TakenCut(definition, pinned, cut, None, None, as_of_ms, _since_ms(began_s))
     more_assumed = _require_appends(pinned, definition)
     client = connect(resolve(definition.kafka_properties))
     found = _take_facts(pinned, definition, client, deadline)
-    cut = compute_cut(facts, found.committed, found.bounds, accepts_gaps=definition.accepts_gaps)
     require_history(client, found.bounds, _places(found.committed), deadline)
+    as_of_ms = found.bounds.read_at_ms
+    if definition.as_of_ms is not None:
+        as_of_ms = definition.as_of_ms
+        bounds, assumed = bounds_then(client, found.bounds, found.committed, as_of_ms, deadline)
+        found, more_assumed = found._replace(bounds=bounds), (*more_assumed, *assumed)
+    cut = _computed(facts, found, definition)
     cut, definition = pin_latest(cut, definition, deadline)
-    return _taken(definition, pinned, cut, found, found.bounds.read_at_ms, began_s, more_assumed)
+    return _taken(definition, pinned, cut, found, as_of_ms, began_s, more_assumed)
+
+
+def _computed(facts: SnapshotFacts, found: _Facts, definition: TableDefinition) -> Cut:
+    try:
+        return compute_cut(facts, found.committed, found.bounds, accepts_gaps=definition.accepts_gaps)
+    except OffsetGapError as exc:
+        if definition.as_of_ms is None:
+            raise
+        raise not_kept(exc, facts, definition.as_of_ms) from exc
 
 
 class _Facts(NamedTuple):

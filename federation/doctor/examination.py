@@ -85,8 +85,9 @@ def examine(
         ColdsetError: There is no such table or snapshot, or the catalog could not be asked.
         HotsetError: A Kafka property is not allowed.
     """
-    if "cut" in options:
-        raise OptionError("an examination is of a table as it is now, and takes no cut", option="cut")
+    for name in ("cut", "as-of"):
+        if name in options:
+            raise OptionError(f"an examination is of a table as it is now, and takes no {name}", option=name)
     if OPTIONS.value_of(options, "read") == "hot":
         raise OptionError("read=hot reads no table, so there is nothing to examine", option="read")
     pinned, definition = pin_table(options)

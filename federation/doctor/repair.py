@@ -59,7 +59,7 @@ def plan_repair(options: Mapping[str, str]) -> Repair:
     return Repair(found, told)
 
 
-def repair(plan: Repair) -> int:
+def write_repair(plan: Repair) -> int:
     """Write it down, and return the id of the new snapshot, which has no rows of its own.
 
     Raises:

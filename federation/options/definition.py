@@ -71,6 +71,7 @@ class TableDefinition:
     recognises_columns: bool
     declared_offsets: str | None
     snapshot_id: int | None
+    as_of_ms: int | None
     ref: str | None
     max_hot_records: int | None
     max_hot_bytes: int | None
@@ -132,8 +133,8 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
             "or read=cold for a plain table",
             option="subscribe",
         )
-    chosen = [key for key in ("snapshot-id", "branch", "tag") if key in settled]
-    if len(chosen) > 1:
+    chosen = [key for key in ("snapshot-id", "branch", "tag", "as-of") if key in settled]
+    if len(chosen) > 1 and chosen != ["branch", "as-of"]:
         raise OptionError(
             f"options {' and '.join(chosen)} exclude each other; give one of them", option=chosen[1]
         )
@@ -162,6 +163,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         recognises_columns="kafkaColumns" not in settled,
         declared_offsets=settled.get("committedOffsets"),
         snapshot_id=_integer_or_none(settled, "snapshot-id"),
+        as_of_ms=None,
         ref=settled.get("branch") or settled.get("tag"),
         max_hot_records=_integer_or_none(settled, "maxHotRecords"),
         max_hot_bytes=_integer_or_none(settled, "maxHotBytes"),

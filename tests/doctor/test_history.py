@@ -15,7 +15,7 @@ import pytest
 from federation.boundary.connect.connect_resolver import CONNECT_OFFSETS_PREFIX
 from federation.boundary.property.snapshot_property import PIN_TAG
 from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
-from federation.cut.take import pin_table
+from federation.cut.pinning import pin_table
 from federation.doctor.examination import _gather, examine, judge
 from federation.doctor.examined_facts import Missing
 from federation.doctor.findings import Severity

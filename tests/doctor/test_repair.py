@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from federation.doctor.repair import plan_repair, repair
+from federation.doctor.repair import plan_repair, write_repair
 from federation.errors import AdoptionError, BoundaryUnknownError
 from kafkaiceberg.__main__ import main
 from tests.builders import Lake, commit_until, delete_topic, make_topic, produce, write_config
@@ -88,7 +88,7 @@ def test_a_commit_that_lands_meanwhile_is_not_spoken_for(unproven: Lake) -> None
     unproven.load().append(pa.table({"seq": [99]}, schema=ROWS))
 
     with pytest.raises(AdoptionError, match="another commit landed"):
-        repair(plan)
+        write_repair(plan)
 
 
 def test_a_tag_of_another_topic_is_nothing_to_go_by(unproven: Lake) -> None:

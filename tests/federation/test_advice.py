@@ -12,7 +12,7 @@ import pytest
 from federation.boundary.connect.sink_history import UnfinishedHistoryError, UnknownHistoryError
 from federation.boundary.next_commit import await_newer
 from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
-from federation.cut.take import pin_table
+from federation.cut.pinning import pin_table
 from federation.errors import BoundaryUnknownError
 from hotset.errors import DecodeError
 from kafkaiceberg.__main__ import main
