@@ -16,9 +16,9 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from pyiceberg.expressions import LessThan
 
 from federation.boundary.connect import control_topic
-from federation.errors import BoundaryUnknownError
+from federation.errors import BoundaryUnknownError, OffsetGapError
 from stack.connect import ConnectWorker
-from tests.builders import HANG_S, Lake, admin, make_topic, unique, wait_until
+from tests.builders import HANG_S, Lake, admin, delete_records, make_topic, unique, wait_until
 from tests.conftest import MakeLake
 from tests.federation.query_story import expire
 from tests.writers.happenings import ROWS, compact, send
@@ -117,6 +117,21 @@ def test_what_was_only_rewritten_stays_exact(lake: MakeLake, worker: ConnectWork
     forget(made)
 
     assert told(made) == (30, "exact", [])
+
+
+def test_a_hole_that_the_sink_has_passed_is_named(lake: MakeLake, worker: ConnectWorker) -> None:
+    made = lake(partitions=1, schema=ROWS)
+    with Sink(worker, made) as sink:
+        send(made, range(20), partition=0)
+        sink.wait_for_rows(20)
+    send(made, range(20, 40), partition=0)
+    delete_records(made.bootstrap, made.topic, {0: 30})
+    with pytest.raises(OffsetGapError):
+        made.open().cut()
+    with sink:
+        sink.wait_for_rows(30)
+
+    assert told(made) == (30, "estimated", ["offsets_without_rows"])
 
 
 def forget(lake: Lake) -> None:
