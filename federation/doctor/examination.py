@@ -192,4 +192,4 @@ def _resolve(
     except BoundaryUnknownError as exc:
         return Missing("the boundary is not known", is_failure=False), str(exc)
     except KafkaIcebergError as exc:
-        return Missing(f"the boundary could not be found: {exc}", is_failure=True), None
+        return Missing(f"the boundary could not be found: {exc}", is_failure=True, code=exc.code), None

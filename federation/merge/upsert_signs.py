@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from coldset.table import PinnedTable, Snapshot, summary_value, walk_parents
+from coldset.table import PinnedTable, Snapshot, is_complete, summary_value, walk_parents
 from federation.boundary import Assumption, marks_of
 from federation.errors import MergeNeededError
 from federation.options import TableDefinition
@@ -55,13 +55,14 @@ def find_upserts(pinned: PinnedTable) -> str | None:
     if found is None:
         keys = [pinned.schema.find_column_name(each) or "" for each in pinned.schema.identifier_field_ids]
         ancestors = list(walk_parents(pinned.table, pinned.snapshot))
-        found = upsert_sign(keys, pinned.properties, ancestors) or ""
+        is_whole = is_complete(pinned.table, pinned.snapshot)
+        found = upsert_sign(keys, pinned.properties, ancestors, is_whole=is_whole) or ""
         _found.put(key, found)
     return found or None
 
 
 def upsert_sign(
-    keys: Sequence[str], properties: Mapping[str, str], ancestors: Sequence[Snapshot]
+    keys: Sequence[str], properties: Mapping[str, str], ancestors: Sequence[Snapshot], *, is_whole: bool
 ) -> str | None:
     """Return the first sign that a table's writer replaces rows by key, in words. Pure.
 
@@ -69,6 +70,7 @@ def upsert_sign(
         keys: Names of the identifier fields.
         properties: The table's properties.
         ancestors: The snapshot and its ancestors, nearest first, as far as they are known.
+        is_whole: Whether these are all that there ever were.
     """
     if keys:
         return f"its schema has identifier fields ({', '.join(sorted(keys))})"
@@ -79,7 +81,7 @@ def upsert_sign(
         # Whoever leaves a mark brings records, so what takes rows out then replaces them.
         replacing = next((snapshot for snapshot in marked if _takes_out(snapshot)), None)
     else:
-        replacing = _by_regular_writer([each for each in ancestors if _brings(each)])
+        replacing = _by_regular_writer([each for each in ancestors if _brings(each)], is_whole=is_whole)
     if replacing is not None:
         return _told(replacing)
     if ancestors and not any(map(_brings, ancestors)) and _count(ancestors[0], "total-equality-deletes"):
@@ -87,9 +89,11 @@ def upsert_sign(
     return None
 
 
-def _by_regular_writer(bringing: Sequence[Snapshot]) -> Snapshot | None:
+def _by_regular_writer(bringing: Sequence[Snapshot], *, is_whole: bool) -> Snapshot | None:
     """Return a commit that replaces rows if that is what most commits do, or the busiest program does."""
     replacing = [snapshot for snapshot in bringing if _replaces(snapshot)]
+    if not is_whole and len(replacing) == 1 and _keeps_count(replacing[0]):
+        return None  # a compaction by whoever calls it an overwrite, for all that is left to see
     if not replacing or 2 * len(replacing) >= len(bringing):
         return next(iter(replacing), None)
     programs = Counter(program for snapshot in bringing if (program := _program(snapshot)) is not None)
@@ -112,6 +116,10 @@ def _replaces(snapshot: Snapshot) -> bool:
         return True
     deleted = _count(snapshot, "deleted-records")
     return 0 < deleted <= _count(snapshot, "added-records")
+
+
+def _keeps_count(snapshot: Snapshot) -> bool:
+    return _count(snapshot, "deleted-records") == _count(snapshot, "added-records")
 
 
 def _takes_out(snapshot: Snapshot) -> bool:

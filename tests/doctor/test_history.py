@@ -227,7 +227,8 @@ def test_the_writer_is_named_with_its_versions_and_what_was_looked_at(lake: Make
 
     finding = found(look(made), "WRITER")
 
-    assert (finding.facts["resolver"], finding.facts["confidence"]) == ("columns", "estimated")
+    assert (finding.facts["resolver"], finding.facts["confidence"]) == ("columns", "proven")
+    assert finding.facts["assumed"] == ["record_times"]
     assert finding.facts["versions"] == ["spark 4.1.3, Apache Iceberg 1.12.0"]
     assert finding.facts["looked"]
 

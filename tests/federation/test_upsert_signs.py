@@ -29,8 +29,11 @@ def commit(operation: Operation, number: int = 1, **counts: int | str) -> Snapsh
     )
 
 
-def sign(*ancestors: Snapshot, keys: tuple[str, ...] = (), **properties: str) -> str | None:
-    return upsert_sign(keys, {k.replace("_", "."): v for k, v in properties.items()}, ancestors)
+def sign(
+    *ancestors: Snapshot, keys: tuple[str, ...] = (), is_whole: bool = True, **properties: str
+) -> str | None:
+    named = {k.replace("_", "."): v for k, v in properties.items()}
+    return upsert_sign(keys, named, ancestors, is_whole=is_whole)
 
 
 APPEND = commit(Operation.APPEND, added_records=5)
@@ -51,10 +54,10 @@ def test_the_upserts_of_both_sinks_of_flink_show(sink: str) -> None:
     keys = [schema.find_column_name(each) or "" for each in schema.identifier_field_ids]
     newest_first = sorted(metadata.snapshots, key=lambda s: -(s.sequence_number or 0))
 
-    assert upsert_sign(keys, {}, []) == "its schema has identifier fields (id)"
-    assert "write.upsert.enabled" in str(upsert_sign([], metadata.properties, []))
+    assert upsert_sign(keys, {}, [], is_whole=True) == "its schema has identifier fields (id)"
+    assert "write.upsert.enabled" in str(upsert_sign([], metadata.properties, [], is_whole=True))
     # As if neither had been said to the table: what its writer does is enough.
-    assert "equality deletes" in str(upsert_sign([], {}, newest_first))
+    assert "equality deletes" in str(upsert_sign([], {}, newest_first, is_whole=True))
     assert all(marks_of(snapshot) for snapshot in newest_first)
 
 
@@ -101,6 +104,12 @@ def test_without_marks_it_is_what_half_of_the_commits_do(replacing: Snapshot) ->
     assert sign(replacing, replacing, APPEND) is not None
     assert sign(replacing, APPEND) is not None
     assert sign(replacing, APPEND, APPEND) is None
+
+
+def test_a_compaction_that_calls_itself_an_overwrite_is_no_sign_once_nothing_else_is_left() -> None:
+    assert sign(UPDATE, is_whole=False) is None
+    assert sign(UPDATE, UPDATE, is_whole=False) is not None
+    assert sign(MERGE_ON_READ, is_whole=False) is not None
 
 
 def test_without_marks_it_is_what_the_busiest_program_does() -> None:

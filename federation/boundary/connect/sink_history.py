@@ -121,6 +121,13 @@ def newest_ms(history: SinkHistory, topic: str, vector: Mapping[int, int]) -> di
     }
 
 
+def announced(history: SinkHistory) -> list[ControlEvent]:
+    """Return the events of files for the table that the snapshot takes account of."""
+    reached = history.reached
+    files = (event for event in history.events if event.kind == DATA_WRITTEN and _is_of(event, history))
+    return [event for event in files if event.offset < reached.get(event.partition, 0)]
+
+
 def _require_one_source_and_table(history: SinkHistory, topic: str) -> None:
     """A record of another topic, or one meant for another table, would be in one half only."""
     others = {name for event in history.events for name in event.topics} - {topic}

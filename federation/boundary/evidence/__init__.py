@@ -3,6 +3,7 @@
 `settle` is asked once for a snapshot; what nothing shows becomes an assumption, by name.
 """
 
+from federation.boundary.evidence.rows_brought import count_rows
 from federation.boundary.evidence.settling import isolation_of, settle
 
-__all__ = ["isolation_of", "settle"]
+__all__ = ["count_rows", "isolation_of", "settle"]

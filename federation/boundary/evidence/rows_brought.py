@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from coldset.table import Snapshot, summary_value
+
+# Rows whose file is taken out, and rows that are deleted in place.
+_TAKEN_OUT: Final = ("deleted-records", "added-position-deletes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,11 @@ def count_rows(
     """
     brought = unmarked = 0
     for snapshot in ancestors:
-        added, deleted = _count(snapshot, "added-records") or 0, _count(snapshot, "deleted-records") or 0
+        added, *out = (_count(snapshot, name) or 0 for name in ("added-records", *_TAKEN_OUT))
         if is_marked(snapshot):
             brought += added
         elif _operation(snapshot) != "replace":
-            unmarked += max(0, added - deleted)
+            unmarked += max(0, added - sum(out))
     now = _count(ancestors[0], "total-records")
     oldest = ancestors[-1]
     total = _count(oldest, "total-records")

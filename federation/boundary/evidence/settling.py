@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Final
 
 from coldset.table import (
@@ -37,6 +38,9 @@ from hotset.kafka import Isolation, KafkaClient, LogBounds, OffsetRange, read_lo
 # Writers whose record tells offsets, and neither the rows nor the isolation they were read with.
 _READS_UNCOMMITTED: Final = ("spark", "connect", "flink")
 _COUNTED: Final = (*_READS_UNCOMMITTED, "redpanda")
+
+# Our property speaks for all commits before it, whoever made them.
+_SPEAKS_FOR_ALL: Final = "summary"
 
 # Counting is worth so much of the time that planning has left.
 _COUNTING_MS: Final = 3000
@@ -102,13 +106,16 @@ def settle(
         OptionError: The table has the Kafka columns of two layouts.
         HotsetError, ColdsetError: Kafka or the table's files could not be read.
     """
+    if found.resolver == _SPEAKS_FOR_ALL:
+        return _after_mark(found, mark, pinned)
     has_counts = found.resolver in _COUNTED
     if not any(found.next_offset.values()) or not (has_counts or found.topic_id is None):
         return found
     assert definition.topic is not None
     offsets = tuple(sorted(found.next_offset.items()))
     stated = definition.isolation if definition.states_isolation else None
-    key = (pinned.uuid, pinned.snapshot_id, found.resolver, found.topic_id, definition.topic, offsets, stated)
+    said = (found.resolver, found.topic_id, found.lost, offsets)
+    key = (pinned.uuid, pinned.snapshot_id, definition.topic, stated, said)
     known = _settled.get(key)
     if known is None:
         bounds = read_log_bounds(client, definition.topic, Isolation.READ_UNCOMMITTED, deadline)
@@ -121,6 +128,23 @@ def settle(
         assumed=known.assumed,
         looked=known.looked,
     )
+
+
+def _after_mark(found: CommittedOffsets, mark: str | None, pinned: PinnedTable) -> CommittedOffsets:
+    newer = takewhile(
+        lambda each: not _is_marked(each, mark, pinned), walk_parents(pinned.table, pinned.snapshot)
+    )
+    strangers = list(newer)
+    has_rows = strangers and count_rows(strangers, lambda _: False, is_whole=False).unmarked > 0
+    return found.assuming(Assumption.UNMARKED_ROWS) if has_rows else found
+
+
+def _is_marked(snapshot: Snapshot, mark: str | None, pinned: PinnedTable) -> bool:
+    # A cherry-picked copy has no properties of its source.
+    is_copy = summary_value(snapshot, SOURCE_ID) is not None
+    marked = (find_source(pinned.table, snapshot) or snapshot) if is_copy else snapshot
+    properties = {} if marked.summary is None else marked.summary.additional_properties
+    return mark is not None and any(name.startswith(mark) for name in properties)
 
 
 class _Look:
@@ -165,11 +189,7 @@ class _Look:
         return next((each for each in self._ancestors if brings(each)), self._ancestors[-1])
 
     def _is_marked(self, snapshot: Snapshot) -> bool:
-        # A cherry-picked copy has no properties of its source.
-        is_copy = summary_value(snapshot, SOURCE_ID) is not None
-        marked = (find_source(self._pinned.table, snapshot) or snapshot) if is_copy else snapshot
-        properties = {} if marked.summary is None else marked.summary.additional_properties
-        return self._mark is not None and any(name.startswith(self._mark) for name in properties)
+        return _is_marked(snapshot, self._mark, self._pinned)
 
     def _with_rows(self, found: CommittedOffsets) -> CommittedOffsets:
         is_whole = is_complete(self._pinned.table, self._pinned.snapshot)
