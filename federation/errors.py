@@ -7,14 +7,17 @@ Policy is in the class attributes (`code`, `kind`, `retriable`).
      ├ OptionError                  user
      ├ CutError                     external
      │  ├ OffsetGapError            external
+     │  ├ NotKeptError              external
      │  ├ OffsetOverlapError        external
      │  ├ TopicReplacedError        external
      │  ├ IsolationMismatchError    user
      │  ├ TableReplacedError        external
+     │  ├ MergeNeededError          user
      │  └ BoundaryUnknownError      user
      │     ├ WriterUnavailableError external, retriable
      │     └ NotOneToOneError     user
      ├ CutTokenError                user
+     ├ AdoptionError                user
      ├ HotBudgetError               user
      ├ SqlError                     user
      │  └ StatementRefusedError     user
@@ -57,6 +60,12 @@ class OffsetGapError(CutError):
     code = "OFFSET_GAP"
 
 
+class NotKeptError(CutError):
+    """What had arrived by an earlier time, and was in no snapshot yet, is not in the topic any more."""
+
+    code = "NOT_KEPT"
+
+
 class OffsetOverlapError(CutError):
     """The table claims records past the readable end of the log."""
 
@@ -80,6 +89,13 @@ class TableReplacedError(CutError):
     """The table is not the one a cut was taken of."""
 
     code = "TABLE_REPLACED"
+
+
+class MergeNeededError(CutError):
+    """The table holds the latest row of each key, so a union would have several rows of one."""
+
+    code = "MERGE_NEEDED"
+    kind: ClassVar[Kind] = "user"
 
 
 class BoundaryUnknownError(CutError):
@@ -107,6 +123,13 @@ class CutTokenError(FederationError, ValueError):
     """A cut token is malformed or of another table."""
 
     code = "CUT_TOKEN_INVALID"
+    kind = "user"
+
+
+class AdoptionError(FederationError, ValueError):
+    """The table cannot be adopted: what it holds is known, or something writes to it meanwhile."""
+
+    code = "ADOPTION_REFUSED"
     kind = "user"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from federation.boundary import Assumption
 from federation.cut import ReaderSchema, TakenCut
 from federation.read import ColdMeter, HotMeter
 from hotset.decode import BadRecord
@@ -75,6 +76,7 @@ class TableReceipt:
         newest_record_ms: Newest timestamp among the hot records, if any.
         boundary: Where the boundary was found and how sure that is; None for a cut
             that was taken up again, and for a plain table.
+        assumed: Names of what was taken for granted, and would make the answer wrong if it were not so.
         gaps: Ranges `(partition, start, end)` that are in neither half, because the
             caller, or whoever committed after them, accepted that.
         reader_schema: The schema that was the latest, if hot records are read by that.
@@ -106,6 +108,7 @@ class TableReceipt:
     first_bad: tuple[BadRecord, ...]
     newest_record_ms: int | None
     boundary: Mapping[str, str] | None
+    assumed: tuple[Assumption, ...]
     gaps: tuple[tuple[int, int, int], ...]
     reader_schema: ReaderSchema | None
     stages_ms: Mapping[str, float]
@@ -150,6 +153,7 @@ class TableReceipt:
                 for p in self.partitions
             ],
             "boundary": self.boundary,
+            "assumed": list(self.assumed),
             "gaps": [{"partition": p, "start": start, "end": end} for p, start, end in self.gaps],
             "reader_schema": None if self.reader_schema is None else self.reader_schema._asdict(),
             "stages_ms": {stage: round(ms, 3) for stage, ms in self.stages_ms.items()},
@@ -175,6 +179,7 @@ def build_receipt(
     cut = taken.cut
     meter = HotMeter() if meter is None else meter
     cold = ColdMeter() if cold is None else cold
+    assumed = taken.assumed(meter.reading.records)
     return TableReceipt(
         table=cut.table,
         topic=cut.topic,
@@ -212,8 +217,9 @@ def build_receipt(
         else {
             "resolver": taken.committed.resolver,
             "provenance": taken.committed.provenance,
-            "confidence": taken.committed.confidence.value,
+            "confidence": taken.confidence(assumed).value,
         },
+        assumed=assumed,
         gaps=tuple((gap.partition, gap.start, gap.end) for gap in (*cut.lost, *cut.gaps)),
         reader_schema=cut.reader_schema,
         stages_ms={
@@ -228,6 +234,11 @@ def build_receipt(
 def render_bad(found: Sequence[BadRecord]) -> list[str]:
     """Return a line for each bad record."""
     return [f"partition {each.partition} offset {each.offset}: {each.reason}" for each in found]
+
+
+def render_assumed(assumed: Sequence[Assumption]) -> list[str]:
+    """Return a line for each thing that was taken for granted."""
+    return [f"assumed: {each.value}: {each.meaning}" for each in assumed]
 
 
 def render_reader_schema(found: ReaderSchema) -> str:
@@ -248,6 +259,7 @@ def render_receipt(receipt: TableReceipt) -> str:
         lines.append(f"  partition {p.partition}: committed {p.committed}, hot [{p.start}, {p.end}){held}")
     if receipt.boundary is not None:
         lines.append(f"  boundary: {receipt.boundary['provenance']} ({receipt.boundary['confidence']})")
+    lines.extend(f"  {line}" for line in render_assumed(receipt.assumed))
     lines.append(
         f"  files: {receipt.files_read} read ({receipt.bytes_read} bytes), {receipt.files_pruned} left out"
     )

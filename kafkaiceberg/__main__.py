@@ -1,4 +1,4 @@
-"""The command line: `kafkaiceberg query | cut | doctor | freeze | serve`.
+"""The command line: `kafkaiceberg query | cut | doctor | adopt | freeze | serve`.
 
 Arguments are parsed here and answers printed; everything else is done by the
 packages below. Exit codes: 0 done, 2 the caller's mistake, 3 a service in the
@@ -19,12 +19,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from federation.errors import OptionError
+from federation.errors import BoundaryUnknownError, OptionError
 from federation.options import Config, load_config, merge_options
 from foundation.errors import KafkaIcebergError
 from foundation.extras import require_extra
-from kafkaiceberg.doctor import EXIT, add_doctor, parse_look_back, render_report
-from kafkaiceberg.render import render_answer, render_cut, render_version
+from kafkaiceberg.adopt import add_adopt, adopt_table
+from kafkaiceberg.doctor import EXIT, add_doctor, parse_look_back, render_report, repair_table
+from kafkaiceberg.render import render_answer, render_cut, render_looked, render_version
 
 _EXIT: Final = {"user": 2, "external": 3, "internal": 1}
 _DURATION: Final = re.compile(r"(\d+)(ms|s|m|h)")
@@ -69,8 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Query a Kafka topic and the Iceberg table it fills as one table, each record "
         "exactly once.",
         epilog="Tables and options come from kafkaiceberg.toml in the working directory, or the file "
-        "named by "
-        "KAFKAICEBERG_CONFIG or --config. OPTIONS.md lists all options.",
+        "named by KAFKAICEBERG_CONFIG or --config. OPTIONS.md lists all options.",
     )
     parser.add_argument("--config", metavar="FILE", help="the configuration file")
     parser.add_argument(
@@ -81,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_query(commands)
     _add_cut(commands)
     _add_options(add_doctor(commands, _doctor))
+    _add_options(add_adopt(commands, _adopt))
     _add_freeze(commands)
     serve = commands.add_parser(
         "serve",
@@ -102,19 +103,15 @@ def _add_query(commands: Any) -> None:
     query = commands.add_parser(
         "query",
         help="run one SELECT",
-        description="Run one SELECT over the tables of the configuration file and print the rows, "
-        "with the receipt "
-        "of the answer under them. Example: kafkaiceberg query 'SELECT count(*) FROM lake.orders'",
+        description="Run one SELECT over the tables of the configuration file and print the rows, with the "
+        "receipt of the answer under them. Example: kafkaiceberg query 'SELECT count(*) FROM lake.orders'",
     )
     query.add_argument("sql", help="the statement")
     query.add_argument("--json", action="store_true", help="print JSON, as the gateway does")
     query.add_argument(
-        "--cut",
-        action="append",
-        default=[],
-        metavar="TABLE=TOKEN",
-        help="read a table at an earlier cut",
+        "--cut", action="append", default=[], metavar="TABLE=TOKEN", help="read a table at an earlier cut"
     )
+    _add_options(query)
     query.set_defaults(run=_query)
 
 
@@ -122,16 +119,15 @@ def _add_cut(commands: Any) -> None:
     cut = commands.add_parser(
         "cut",
         help="take the cut of a table",
-        description="Take the cut of a table now: what the snapshot holds, what Kafka holds beyond "
-        "it, and the token "
-        "with which exactly this can be read again.",
+        description="Take the cut of a table now: what the snapshot holds, what Kafka holds beyond it, and "
+        "the token with which exactly this can be read again.",
     )
     cut.add_argument("table", help="namespace.name")
     cut.add_argument("--json", action="store_true", help="print JSON")
     cut.add_argument(
         "--explain",
         action="store_true",
-        help="tell what was looked at to find what is committed, what was found, and why it was chosen",
+        help="tell what was looked at to find what is committed, and why it was chosen",
     )
     _add_options(cut)
     cut.set_defaults(run=_cut)
@@ -141,9 +137,8 @@ def _add_freeze(commands: Any) -> None:
     freeze = commands.add_parser(
         "freeze",
         help="move hot records into the table",
-        description="Move the records that are hot now into the table with one commit, on Spark; "
-        "with --every, again "
-        "and again. Any number of these may run: each record lands once.",
+        description="Move the records that are hot now into the table with one commit, on Spark; with "
+        "--every, again and again. Any number of these may run: each record lands once.",
     )
     freeze.add_argument("table", help="namespace.name")
     freeze.add_argument("--every", metavar="TIME", help="repeat, for example every 60s, 5m")
@@ -154,12 +149,7 @@ def _add_freeze(commands: Any) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-o",
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of OPTIONS.md",
+        "-o", "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of OPTIONS.md"
     )
 
 
@@ -169,8 +159,11 @@ def _query(parsed: argparse.Namespace) -> int:
 
     config = load_config(parsed.config)
     cuts = _pairs(parsed.cut)
+    options = _pairs(parsed.option)
     tables = {
-        name: merge_options(name, {"cut": cuts[name]} if name in cuts else {}, config.options_of(name))
+        name: merge_options(
+            name, {**options, "cut": cuts[name]} if name in cuts else options, config.options_of(name)
+        )
         for name in {*config.tables, *cuts}
     }
     answer = run_query(parsed.sql, tables)
@@ -182,7 +175,12 @@ def _cut(parsed: argparse.Namespace) -> int:
     from federation.cut import take_cut
     from federation.receipt import build_receipt
 
-    taken = take_cut(_options_of(parsed))
+    try:
+        taken = take_cut(_options_of(parsed))
+    except BoundaryUnknownError as exc:
+        if parsed.explain:
+            print(render_looked(exc))
+        raise
     if parsed.json:
         receipt = build_receipt(taken, stages_ms={}).to_dict()
         looked = list(taken.committed.looked) if taken.committed else []
@@ -195,6 +193,9 @@ def _cut(parsed: argparse.Namespace) -> int:
 def _doctor(parsed: argparse.Namespace) -> int:
     from federation.doctor import examine
 
+    if parsed.repair:
+        print(repair_table(_options_of(parsed), is_meant=parsed.yes))
+        return 0
     report = examine(
         _options_of(parsed),
         look_back=parse_look_back(parsed.look_back),
@@ -202,6 +203,11 @@ def _doctor(parsed: argparse.Namespace) -> int:
     )
     print(json.dumps(report.to_dict()) if parsed.json else render_report(report))
     return EXIT[report.worst]
+
+
+def _adopt(parsed: argparse.Namespace) -> int:
+    print(adopt_table(_options_of(parsed), parsed.start))
+    return 0
 
 
 def _freeze(parsed: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from federation.doctor import LOOK_BACK, Report, Severity, kind_of
@@ -28,7 +28,7 @@ def add_doctor(commands: Any, run: Callable[[argparse.Namespace], int]) -> argpa
         help="say what is wrong with a table",
         description="Examine a table and its topic: records and files that are there twice, holes, "
         "boundaries that go back or are about to be lost, retention about to pass the boundary, a writer "
-        "that began late, filters, or reads with another isolation. Nothing is changed.",
+        "that began late, filters, or reads with another isolation. Only --repair --yes changes anything.",
         epilog=f"Exit codes: {EXIT[Severity.INFO]} nothing to worry about, {EXIT[Severity.WARNING]} "
         f"warnings, or checks that failed, {EXIT[Severity.ERROR]} errors; without a report 2 the caller's "
         "mistake, 3 a service in the way, 1 ours. DOCTOR.md says what to do about each finding.",
@@ -47,8 +47,45 @@ def add_doctor(commands: Any, run: Callable[[argparse.Namespace], int]) -> argpa
         default="1h",
         help="warn if retention may pass the boundary within this time (default: %(default)s)",
     )
+    doctor.add_argument(
+        "--repair",
+        action="store_true",
+        help="where nothing proves what the table holds, show what a person may write down",
+    )
+    doctor.add_argument("--yes", action="store_true", help="write what --repair shows")
     doctor.set_defaults(run=run)
     return doctor
+
+
+def repair_table(options: Mapping[str, str], *, is_meant: bool) -> str:
+    """Return what a repair would write down, or what it has written.
+
+    Args:
+        options: From `merge_options`.
+        is_meant: Whether it is to be written.
+
+    Raises:
+        KafkaIcebergError: As `plan_repair` and `write_repair`.
+    """
+    from federation.doctor import plan_repair, write_repair
+
+    plan = plan_repair(options)
+    name, topic = plan.found.definition.name, plan.found.bounds.topic
+    offsets = ", ".join(
+        f"{partition}: {offset}" for partition, offset in sorted(plan.told.next_offset.items())
+    )
+    held = f"topic {topic} below {offsets} (partition: offset)"
+    if is_meant:
+        return f"{name}: snapshot {write_repair(plan)} says that the table holds {held}"
+    return "\n".join(
+        [
+            f"{name}: the boundary of snapshot {plan.found.pinned.snapshot_id} is not proven",
+            f"At {plan.told.provenance}, the table held {held}.",
+            "If the snapshot is built on that one, and holds nothing more of the topic, write it down, in a "
+            "commit without rows:",
+            f"  kafkaiceberg doctor {name} --repair --yes",
+        ]
+    )
 
 
 def parse_look_back(text: str) -> int:

@@ -6,7 +6,8 @@ from typing import Any
 
 from federation.cut import TakenCut
 from federation.engine import Answer
-from federation.receipt import render_reader_schema, render_receipt
+from federation.errors import BoundaryUnknownError
+from federation.receipt import render_assumed, render_reader_schema, render_receipt
 from hotset.native import native_available
 from kafkaiceberg import __version__
 
@@ -29,7 +30,7 @@ def render_answer(answer: Answer) -> str:
     count = answer.rows.num_rows
     stages = ", ".join(f"{stage} {ms:.1f}" for stage, ms in answer.stages_ms.items())
     lines = [
-        _table(names, [list(row) for row in zip(*columns, strict=True)]),
+        text_table(names, [list(row) for row in zip(*columns, strict=True)]),
         f"({count} row{'' if count == 1 else 's'}; milliseconds: {stages})",
     ]
     lines.extend(render_receipt(receipt) for receipt in answer.receipts)
@@ -59,20 +60,30 @@ def render_cut(taken: TakenCut, *, explains: bool = False) -> str:
         ]
         for r in cut.ranges
     ]
-    lines.append(_table(["partition", "committed", "start", "end", "offsets", "held back"], rows))
+    lines.append(text_table(["partition", "committed", "start", "end", "offsets", "held back"], rows))
     if taken.committed is not None:
         found = taken.committed
         if explains:
             lines.extend(f"looked at: {looked}" for looked in found.looked)
             lines.append(f"chosen: resolver {found.resolver}")
-        lines.append(f"boundary: {found.provenance} ({found.confidence.value})")
+        assumed = taken.assumed()
+        lines.append(f"boundary: {found.provenance} ({taken.confidence(assumed).value})")
+        lines.extend(render_assumed(assumed))
     if cut.reader_schema is not None:
         lines.append(render_reader_schema(cut.reader_schema))
     lines.append(cut.token())
     return "\n".join(lines)
 
 
-def _table(names: list[str], rows: list[list[str]]) -> str:
+def render_looked(error: BoundaryUnknownError) -> str:
+    """Return what was looked at before a boundary was found to be unknown, a line each."""
+    looked = error.details.get("looked")
+    lines = looked if isinstance(looked, tuple) else ()
+    return "\n".join(f"looked at: {line}" for line in lines)
+
+
+def text_table(names: list[str], rows: list[list[str]]) -> str:
+    """Return rows of cells under names, in columns."""
     widths = [max(len(line[i]) for line in [names, *rows]) for i in range(len(names))]
     rule = ["-" * width for width in widths]
     padded = [

@@ -24,7 +24,7 @@ def check_options(options: Mapping[str, str]) -> None:
     Raises:
         FreezeOptionError: They pin a snapshot, branch, tag or cut, choose columns, or name no table.
     """
-    for name in ("snapshot-id", "branch", "tag", "cut", "columns", "filter"):
+    for name in ("snapshot-id", "as-of", "branch", "tag", "cut", "columns", "filter"):
         if name in options:
             raise FreezeOptionError(f"a freeze appends whole rows to the main branch; remove option {name!r}")
     if OPTIONS.value_of(options, "read") == "hot":

@@ -186,6 +186,7 @@ def new_boundary(taken: TakenCut) -> str:
         next_offset={r.partition: r.end for r in cut.ranges},
         leader_epoch={p.partition: p.leader_epoch for p in taken.bounds.partitions},
         lost=(*cut.lost, *cut.gaps),
+        assumed=() if taken.committed is None else taken.committed.assumed,
     )
 
 

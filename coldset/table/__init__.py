@@ -3,6 +3,7 @@
 No data file is opened here.
 """
 
+from pyiceberg.catalog import Catalog
 from pyiceberg.table.snapshots import Snapshot
 
 from coldset.table.ancestry import (
@@ -36,6 +37,7 @@ from coldset.table.storage import filesystem_of, storage_of
 __all__ = [
     "SOURCE_ID",
     "Ancestry",
+    "Catalog",
     "FileReference",
     "PinnedTable",
     "Snapshot",

@@ -25,8 +25,9 @@ def adds_nothing_since(table: Table, survivors: Sequence[Snapshot], ancestor: Sn
     """Return True if the first survivor provably holds what `ancestor` did, and what survivors added.
 
     Proven means that the first survivor's manifests have a file which `ancestor` added, be it as
-    removed, and that every data file there either has rows of that time or earlier, or was added by a
-    survivor. Compaction that has rewritten every file of `ancestor` takes the proof away.
+    removed, or one whose rows are as old as `ancestor`, which compaction writes that began there; and that
+    every data file there either has rows of that time or earlier, or was added by a survivor. Compaction
+    that gives rows a time of their own takes the proof away.
 
     Args:
         table: The loaded table.
@@ -58,7 +59,7 @@ def _is_proven(io: FileIO, survivors: Sequence[Snapshot], reached: int) -> bool:
         if manifest.content != ManifestContent.DATA:
             continue
         for entry in entries_of(manifest, io, discard_deleted=False):
-            is_built_on = is_built_on or entry.file_sequence_number == reached
+            is_built_on = is_built_on or reached in (entry.file_sequence_number, entry.sequence_number)
             is_live = entry.status != ManifestEntryStatus.DELETED
             is_late = entry.sequence_number is None or entry.sequence_number > reached
             if is_live and is_late and entry.file_sequence_number not in by_survivors:

@@ -41,6 +41,7 @@ from coldset.errors import (
 )
 from coldset.table.arrow_form import arrow_schema, file_schema
 from coldset.table.catalog_properties import nested, with_storage_defaults
+from coldset.table.time_travel import find_head
 from foundation.errors import KafkaIcebergError
 
 # Names Python code that pyiceberg would import to write a file.
@@ -252,17 +253,20 @@ def pin(
         identifier: Namespace and name, joined by a dot.
         snapshot_id: The snapshot to read.
         ref: The branch or tag to read; the main branch if nothing is given.
-        as_of_ms: The time (epoch ms, UTC) at which the snapshot to read was that of the main branch.
+        as_of_ms: The time (epoch ms, UTC) at which the snapshot to read was that of the branch.
 
     Raises:
         TableNotFoundError: The catalog has no such table.
-        SnapshotNotFoundError: The table has no such snapshot or ref.
+        SnapshotNotFoundError: The table has no such snapshot or ref, or has none any more of that time.
         CatalogUnavailableError: The catalog did not answer.
     """
     table = load_table(catalog, identifier)
     metadata = table.metadata
     if as_of_ms is not None:
-        snapshot_id = _id_as_of(table, as_of_ms)
+        then = find_head(table, as_of_ms, ref)
+        return PinnedTable(
+            identifier, table, then, table.schema() if then is None else _schema_of(table, then)
+        )
     if snapshot_id is None and ref is None:
         return PinnedTable(identifier, table, table.current_snapshot(), table.schema())
     snapshot = (
@@ -280,17 +284,6 @@ def pin(
     is_branch = head is not None and head.snapshot_ref_type == SnapshotRefType.BRANCH
     schema = table.schema() if is_branch else _schema_of(table, snapshot)
     return PinnedTable(identifier, table, snapshot, schema)
-
-
-def _id_as_of(table: Table, as_of_ms: int) -> int:
-    # The log and not the snapshots' own times: what was rolled back was there all the same.
-    found = [each.snapshot_id for each in table.metadata.snapshot_log if each.timestamp_ms <= as_of_ms]
-    if not found:
-        raise SnapshotNotFoundError(
-            f"table {table.name()!r} has no snapshot of as early as {as_of_ms} ms; it may have been expired",
-            as_of_ms=as_of_ms,
-        )
-    return found[-1]
 
 
 def _schema_of(table: Table, snapshot: Snapshot) -> Schema:

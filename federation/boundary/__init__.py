@@ -4,9 +4,11 @@
 `CommittedOffsets`, and raises `BoundaryUnknownError` rather than guess.
 """
 
+from federation.boundary.assumptions import Assumption, Basis, Confidence, confidence_of, in_order
 from federation.boundary.columns import KafkaLayout, layout_of
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.connect import CONNECT_OFFSETS_PREFIX
+from federation.boundary.evidence import isolation_of
 from federation.boundary.flink import FLINK_CHECKPOINT_ID, FLINK_JOB_ID, FLINK_OPERATOR_ID
 from federation.boundary.offset_set import EMPTY, Spans, span, union
 from federation.boundary.property import OFFSETS_PROPERTY, PIN_TAG, parse_offsets, render_offsets
@@ -26,12 +28,17 @@ __all__ = [
     "REDPANDA_MARK",
     "SPARK_EPOCH_ID",
     "SPARK_QUERY_ID",
+    "Assumption",
+    "Basis",
     "CommittedOffsets",
     "Confidence",
     "KafkaLayout",
     "Spans",
     "begin_again",
     "begin_at_log_start",
+    "confidence_of",
+    "in_order",
+    "isolation_of",
     "layout_of",
     "marks_of",
     "parse_offsets",

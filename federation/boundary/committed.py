@@ -7,24 +7,18 @@ It performs no input or output.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from federation.boundary.assumptions import Assumption, Basis, Confidence, confidence_of, in_order
 from hotset.kafka import Isolation, OffsetRange
-
-
-class Confidence(StrEnum):
-    """How sure a resolver is of its answer."""
-
-    EXACT = "exact"
-    PROVEN = "proven"
-    ESTIMATED = "estimated"
 
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffsets:
     """Per partition, the first offset that is *not* in the snapshot.
+
+    Invariant: `confidence` follows from `basis` and `assumed`, so what assumes anything is not exact.
 
     Attributes:
         snapshot_id: The snapshot this was found for; None for an empty table.
@@ -34,7 +28,8 @@ class CommittedOffsets:
         isolation: With which the records were read; None if not recorded.
         resolver: Name of the resolver that answered; the value of option `boundary`.
         provenance: Where this was found, in words.
-        confidence: How sure it is.
+        basis: What it rests on.
+        assumed: What was taken for granted, in the order of `Assumption`.
         lost: Ranges below the boundary that the snapshot does not hold, because retention
             had removed them and whoever committed accepted that.
         leader_epoch: Partition to epoch of the leader when the snapshot's records had been read up
@@ -49,11 +44,21 @@ class CommittedOffsets:
     isolation: Isolation | None
     resolver: str
     provenance: str
-    confidence: Confidence
+    basis: Basis
+    assumed: tuple[Assumption, ...] = ()
     lost: tuple[OffsetRange, ...] = ()
     leader_epoch: Mapping[int, int] = field(default_factory=dict)
     is_kept: bool = True
     looked: tuple[str, ...] = ()
+
+    @property
+    def confidence(self) -> Confidence:
+        """How sure it is."""
+        return confidence_of(self.basis, self.assumed)
+
+    def assuming(self, *more: Assumption) -> CommittedOffsets:
+        """Return the same, which takes more for granted."""
+        return replace(self, assumed=in_order((*self.assumed, *more)))
 
     def of(self, partition: int) -> int:
         """Return the first offset of a partition that is not in the snapshot."""

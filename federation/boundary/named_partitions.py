@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coldset.table import Ancestry, PinnedTable
+from federation.boundary.next_commit import await_newer
 from federation.errors import BoundaryUnknownError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline
@@ -46,8 +47,8 @@ def require_every_partition(
     if untold:
         raise BoundaryUnknownError(
             f"older ancestors of snapshot {pinned.snapshot_id} of table {pinned.identifier!r} have been "
-            f"expired, and the others do not tell of partitions {untold} of topic {definition.topic!r}; read "
-            "a snapshot after the next commit, name the table's Kafka columns, or declare the boundary",
+            f"expired, and the others do not tell of partitions {untold} of topic {definition.topic!r}; "
+            f"{await_newer(pinned)}, name the table's Kafka columns, or declare the boundary",
             table=pinned.identifier,
             snapshot_id=pinned.snapshot_id,
         )

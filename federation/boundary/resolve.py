@@ -3,7 +3,8 @@
 `auto` goes by what the table shows: the nearest ancestor that any kind of
 writer has left its mark on decides, since that writer made the newest commit.
 If the resolver of that mark cannot tell, the table's own Kafka columns may; a
-user may also name a resolver. What is not known is an error that lists all that
+user may also name a resolver. What a resolver leaves open is held against rows and
+log in any case. What is not known is an error that lists all that
 was looked at; nothing is ever taken to mean that nothing is committed.
 """
 
@@ -14,11 +15,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from coldset.table import SOURCE_ID, Ancestry, PinnedTable, Snapshot, find_source, summary_value
+from coldset.table import SOURCE_ID, Ancestry, PinnedTable, Snapshot, find_source, is_complete, summary_value
+from federation.boundary.assumptions import Basis
 from federation.boundary.boundary_cache import remember
 from federation.boundary.columns import has_coordinates, resolve_columns
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.connect import CONNECT_OFFSETS_PREFIX, resolve_connect
+from federation.boundary.evidence import settle
 from federation.boundary.flink import FLINK_JOB_ID, resolve_flink
 from federation.boundary.property import OFFSETS_PROPERTY, PIN_TAG, resolve_declared, resolve_summary
 from federation.boundary.redpanda import REDPANDA_MARK, resolve_redpanda
@@ -79,9 +82,7 @@ def resolve_boundary(
     """
     if pinned.snapshot is None:
         # A table that has no snapshot at all holds nothing, which is known for sure.
-        return CommittedOffsets(
-            None, None, {}, None, "summary", "a table without snapshots", Confidence.EXACT
-        )
+        return CommittedOffsets(None, None, {}, None, "summary", "a table without snapshots", Basis.RECORD)
     return remember(pinned, definition, partial(_resolve, pinned, definition, client, deadline))
 
 
@@ -92,12 +93,18 @@ def _resolve(
         resolver = _BY_NAME[definition.boundary]
         _require_one_writer(pinned, resolver)
         found = resolver.resolve(pinned, definition, client, deadline)
-        return replace(found, looked=(f"option boundary={definition.boundary}", *found.looked))
-    return _resolve_by_marks(pinned, definition, client, deadline)
+        found = replace(found, looked=(f"option boundary={definition.boundary}", *found.looked))
+    else:
+        found = _resolve_by_marks(pinned, definition, client, deadline)
+    return settle(found, _BY_NAME[found.resolver].mark, pinned, definition, client, deadline)
 
 
 def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
-    """Return the resolver of the nearest mark among the snapshot's ancestors, and what was looked at."""
+    """Return the resolver of the nearest mark among the snapshot's ancestors, and what was looked at.
+
+    Raises:
+        BoundaryUnknownError: A commit before it is a copy of one that no resolver can follow.
+    """
     assert pinned.snapshot is not None
     ancestry = Ancestry(pinned.table, pinned.snapshot)
     walked = 0
@@ -108,10 +115,9 @@ def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
             continue
         where = f"snapshot {snapshot.snapshot_id}, {_steps(walked - 1)}"
         if marked is not None:
-            seen = f"{where}: {marked.mark}* ({marked.writer})"
-            if walked > len(ancestry.survivors) and marked is not _BY_NAME["summary"]:
-                return None, (f"{seen}, which has been expired",)  # its resolver would look in vain
-            return marked, (seen,)
+            is_left = walked <= len(ancestry.survivors)
+            expired = "" if is_left else ", which is expired and of which an older metadata file tells"
+            return marked, (f"{where}: {marked.mark}* ({marked.writer}){expired}",)
         # A cherry-picked copy has no properties of its source, and only one resolver follows them.
         source = find_source(pinned.table, snapshot)
         marked = None if source is None else next(iter(marks_of(source)), None)
@@ -119,7 +125,13 @@ def recognise(pinned: PinnedTable) -> tuple[Resolver | None, tuple[str, ...]]:
             return marked, (f"{where}: a cherry-picked copy of a commit with {marked.mark}",)
         if source is None or marked is not None:
             whose = "has been expired" if marked is None else f"is of {marked.writer}"
-            return None, (f"{where}: a cherry-picked copy of a commit that {whose}",)
+            raise BoundaryUnknownError(
+                f"nothing says which records snapshot {pinned.snapshot_id} of table {pinned.identifier!r} "
+                f"holds: {where}, is a cherry-picked copy of a commit that {whose}, and Iceberg copies no "
+                "marks",
+                table=pinned.identifier,
+                snapshot_id=pinned.snapshot_id,
+            )
     if ancestry.is_cut and PIN_TAG in pinned.table.refs():
         return _BY_NAME["summary"], (f"tag {PIN_TAG}, since older ancestors have been expired",)
     end = "and older ancestors have been expired" if ancestry.is_cut else "and that is all of them"
@@ -164,8 +176,11 @@ def _resolve_by_marks(
     if definition.declared_offsets is not None:
         found = resolve_declared(pinned, definition, client, deadline)
         return replace(found, looked=("option committedOffsets, which goes before all else",))
-    marked, looked = recognise(pinned)
     tried: BoundaryUnknownError | None = None
+    try:
+        marked, looked = recognise(pinned)
+    except BoundaryUnknownError as exc:
+        marked, looked, tried = None, (str(exc),), exc
     columns = _BY_NAME["columns"] if has_coordinates(pinned.arrow_schema, definition) else None
     for resolver in (marked, columns):
         if resolver is None:
@@ -183,14 +198,21 @@ def _resolve_by_marks(
     if columns is None:
         looked = (*looked, "Kafka columns: none by a known name, and option kafkaColumns names none")
     # What may be known a moment later is an error of that kind.
-    kind = BoundaryUnknownError if tried is None else type(tried)
-    raise kind(
-        f"nothing says which records snapshot {pinned.snapshot_id} of table {pinned.identifier!r} holds; "
-        f"looked at {'; '.join(looked)}; fill the table with a writer that leaves a mark, name its Kafka "
-        "columns, or declare the boundary with committedOffsets",
-        table=pinned.identifier,
+    unknown = _unmarked(pinned) if tried is None else tried
+    unknown.details.update(looked=looked)
+    raise unknown
+
+
+def _unmarked(pinned: PinnedTable) -> BoundaryUnknownError:
+    name = pinned.identifier
+    left = "" if is_complete(pinned.table, pinned.snapshot) else " in what expiry has kept of its history"
+    return BoundaryUnknownError(
+        f"nothing says which records snapshot {pinned.snapshot_id} of table {name!r} holds: its writer has "
+        f"left no mark{left}, and no column tells. `kafkaiceberg cut {name} --explain` lists what was looked "
+        f"at. If nothing else writes to it, say once what it holds: kafkaiceberg adopt {name}",
+        table=name,
         snapshot_id=pinned.snapshot_id,
-    ) from tried
+    )
 
 
 def _steps(count: int) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.assumptions import Basis
+from federation.boundary.committed import CommittedOffsets
 from hotset.kafka import LogBounds, OffsetRange
 
 
@@ -30,6 +31,6 @@ def _begin(start: dict[int, int]) -> CommittedOffsets:
         isolation=None,
         resolver="none",
         provenance="no table (read=hot): the topic from where its log started",
-        confidence=Confidence.EXACT,
+        basis=Basis.RECORD,
         looked=("option read=hot: no table is looked at",),
     )

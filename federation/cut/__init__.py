@@ -4,7 +4,9 @@ No record is read here.
 """
 
 from federation.cut.cut import Cut, ReaderSchema
+from federation.cut.pinning import pin_table
 from federation.cut.reader_schema import registry_of
-from federation.cut.take import TakenCut, pin_table, resume_cut, take_cut
+from federation.cut.take import resume_cut, take_cut
+from federation.cut.taken_cut import TakenCut
 
 __all__ = ["Cut", "ReaderSchema", "TakenCut", "pin_table", "registry_of", "resume_cut", "take_cut"]

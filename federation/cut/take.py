@@ -11,14 +11,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from coldset.errors import TableNotFoundError
-from coldset.table import PinnedTable, open_catalog, pin, pin_absent
-from federation.boundary import CommittedOffsets, begin_again, begin_at_log_start, resolve_boundary
+from coldset.table import PinnedTable
+from federation.boundary import (
+    Assumption,
+    CommittedOffsets,
+    begin_again,
+    begin_at_log_start,
+    isolation_of,
+    resolve_boundary,
+)
+from federation.cut.as_of import OPTION as AS_OF
+from federation.cut.as_of import bounds_then, not_kept
 from federation.cut.cut import Cut, SnapshotFacts, cold_cut, compute_cut, require_readable
+from federation.cut.pinning import pin_table
 from federation.cut.reader_schema import pin_latest, resume_latest
+from federation.cut.taken_cut import Doubt, TakenCut
+from federation.cut.token_checks import not_as_configured, pin_as_cut, require_same_boundary
 from federation.errors import (
     BoundaryUnknownError,
     CutError,
@@ -26,43 +36,14 @@ from federation.errors import (
     OffsetGapError,
     TableReplacedError,
 )
-from federation.options import OPTIONS, TableDefinition, define, resolve
+from federation.merge import require_appends
+from federation.options import TableDefinition, resolve
 from foundation.deadline import Deadline
 from hotset.errors import TopicNotFoundError
-from hotset.kafka import KafkaClient, LogBounds, connect, read_log_bounds, require_history
+from hotset.kafka import Isolation, KafkaClient, LogBounds, connect, read_log_bounds, require_history
 
 _PLANS: Final = 3
 _PAUSE_S: Final = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class TakenCut:
-    """A cut with what it was taken from; everything after is a function of it.
-
-    Attributes:
-        definition: The table's settled options.
-        pinned: The loaded table and snapshot.
-        cut: The cut.
-        bounds: What the log held; None for a plain table.
-        committed: What the boundary was found to be; None if there was nothing to find.
-        as_of_ms: When the ends were asked for (epoch milliseconds, UTC).
-        plan_ms: Milliseconds it took.
-        offsets_ms: Those of them that Kafka was asked for the log's ends and beginnings.
-    """
-
-    definition: TableDefinition
-    pinned: PinnedTable
-    cut: Cut
-    bounds: LogBounds | None
-    committed: CommittedOffsets | None
-    as_of_ms: int
-    plan_ms: float
-    offsets_ms: float = 0.0
-
-    def held_back(self, partition: int) -> int:
-        """Return how many offsets of a partition an open transaction hides."""
-        bounds = () if self.bounds is None else self.bounds.partitions
-        return sum(found.held_back for found in bounds if found.partition == partition)
 
 
 def take_cut(options: Mapping[str, str], *, within_ms: int | None = None) -> TakenCut:
@@ -126,7 +107,8 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
     began_s = time.monotonic()
     if cut.table != options["path"]:
         raise CutTokenError(f"the cut is of table {cut.table!r}, not of {options['path']!r}")
-    unpinned = {key: value for key, value in options.items() if key not in ("branch", "tag", "snapshot-id")}
+    pins = ("branch", "tag", "snapshot-id", AS_OF)
+    unpinned = {key: value for key, value in options.items() if key not in pins}
     chosen = {} if cut.snapshot_id is None else {"snapshot-id": str(cut.snapshot_id)}
     pinned, definition = pin_table({**unpinned, **chosen})
     if pinned.uuid != cut.table_uuid:
@@ -134,104 +116,120 @@ def resume_cut(options: Mapping[str, str], cut: Cut, *, within_ms: int | None = 
             f"table {cut.table!r} was dropped and created again since the cut was taken; take a new cut",
             table=cut.table,
         )
-    if (cut.topic, cut.isolation) != (definition.topic, definition.isolation):
-        raise CutTokenError(f"the cut is not of table {cut.table!r} as it is configured now; take a new cut")
-    pinned = _with_cut(pinned, cut)
+    if cut.topic != definition.topic:
+        raise not_as_configured(cut)
+    pinned = pin_as_cut(pinned, cut)
     if cut.topic is None:
         return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
+    more_assumed = _require_appends(pinned, definition)
     client = connect(resolve(definition.kafka_properties))
     deadline = _deadline(definition, within_ms)
     if definition.hot_schema is None:
-        committed, bounds, offsets_ms = _facts(pinned, definition, client, deadline)
+        facts = _take_facts(pinned, definition, client, deadline, cut.isolation)
     else:
         committed, asked_s = begin_again(cut.ranges), time.monotonic()
         bounds = read_log_bounds(client, cut.topic, cut.isolation, deadline)
-        offsets_ms = _since_ms(asked_s)
-    _require_same_boundary(cut, committed, definition)
+        facts = _Facts(committed, bounds, definition.isolation, Doubt.NONE, _since_ms(asked_s))
+    # Whose isolation only its writer's default tells was read so as the cut says.
+    if facts.doubt is Doubt.NONE and cut.isolation is not facts.isolation:
+        raise not_as_configured(cut)
+    require_same_boundary(cut, facts.committed, definition)
     definition = resume_latest(cut, definition, deadline)
-    require_readable(cut, bounds)
-    require_history(client, bounds, _places(committed), deadline)
-    return TakenCut(definition, pinned, cut, bounds, committed, _now_ms(), _since_ms(began_s), offsets_ms)
-
-
-def pin_table(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]:
-    """Load the table once, pin the snapshot the options ask for, and settle the options.
-
-    Raises:
-        OptionError: Options are missing or contradict.
-        ColdsetError: There is no such table or snapshot, or the catalog could not be asked.
-    """
-    if OPTIONS.value_of(options, "read") == "hot":
-        definition = define(options, {})
-        assert definition.hot_schema is not None
-        return pin_absent(definition.name, definition.hot_schema), definition
-    # The catalog has to be known before the table's own properties can be.
-    catalog = open_catalog(
-        OPTIONS.text_of(options, "catalog.name"), resolve(OPTIONS.under(options, "catalog."))
-    )
-    snapshot_id, ref = options.get("snapshot-id"), options.get("branch") or options.get("tag")
-    try:
-        pinned = pin(catalog, options["path"], snapshot_id=int(snapshot_id) if snapshot_id else None, ref=ref)
-    except TableNotFoundError as exc:
-        raise TableNotFoundError(
-            f"{exc}; a topic that has no table yet is read alone with read=hot and option 'schema'",
-            table=options["path"],
-        ) from exc
-    return pinned, define(options, pinned.properties)
-
-
-def _with_cut(pinned: PinnedTable, cut: Cut) -> PinnedTable:
-    schema = pinned.table.schemas().get(cut.schema_id)
-    if schema is None:
-        raise CutTokenError(f"the cut names schema {cut.schema_id}, which table {cut.table!r} does not have")
-    snapshot = None if cut.snapshot_id is None else pinned.snapshot
-    return PinnedTable(pinned.identifier, pinned.table, snapshot, schema)
-
-
-def _require_same_boundary(cut: Cut, committed: CommittedOffsets, definition: TableDefinition) -> None:
-    same = all(committed.of(r.partition) == cut.committed(r.partition) for r in cut.ranges)
-    if (
-        not same
-        or cut.lost != committed.lost
-        or set(committed.next_offset) - {r.partition for r in cut.ranges}
-    ):
-        raise CutTokenError(
-            f"the ranges of the cut do not begin where snapshot {cut.snapshot_id} of table "
-            f"{cut.table!r} ends; "
-            "take a token from a receipt"
-        )
-    if cut.gaps and not definition.accepts_gaps:
-        raise CutTokenError("the cut has gaps, which are accepted only with failOnDataLoss=false")
+    require_readable(cut, facts.bounds)
+    require_history(client, facts.bounds, _places(facts.committed), deadline)
+    return _taken(definition, pinned, cut, facts, _now_ms(), began_s, more_assumed)
 
 
 def _take(pinned: PinnedTable, definition: TableDefinition, deadline: Deadline, began_s: float) -> TakenCut:
     facts = SnapshotFacts(definition.name, pinned.uuid, pinned.snapshot_id, pinned.schema_id)
     if definition.topic is None:
         cut = cold_cut(facts, definition.isolation)
-        return TakenCut(definition, pinned, cut, None, None, _now_ms(), _since_ms(began_s))
+        as_of_ms = _now_ms() if definition.as_of_ms is None else definition.as_of_ms
+        return TakenCut(definition, pinned, cut, None, None, as_of_ms, _since_ms(began_s))
+    more_assumed = _require_appends(pinned, definition)
     client = connect(resolve(definition.kafka_properties))
-    committed, bounds, offsets_ms = _facts(pinned, definition, client, deadline)
-    cut = compute_cut(facts, committed, bounds, accepts_gaps=definition.accepts_gaps)
-    require_history(client, bounds, _places(committed), deadline)
+    found = _take_facts(pinned, definition, client, deadline)
+    require_history(client, found.bounds, _places(found.committed), deadline)
+    as_of_ms = found.bounds.read_at_ms
+    if definition.as_of_ms is not None:
+        as_of_ms = definition.as_of_ms
+        bounds, assumed = bounds_then(client, found.bounds, found.committed, as_of_ms, deadline)
+        found, more_assumed = found._replace(bounds=bounds), (*more_assumed, *assumed)
+    cut = _computed(facts, found, definition)
     cut, definition = pin_latest(cut, definition, deadline)
-    as_of_ms, plan_ms = bounds.read_at_ms, _since_ms(began_s)
-    return TakenCut(definition, pinned, cut, bounds, committed, as_of_ms, plan_ms, offsets_ms)
+    return _taken(definition, pinned, cut, found, as_of_ms, began_s, more_assumed)
 
 
-def _facts(
-    pinned: PinnedTable, definition: TableDefinition, client: KafkaClient, deadline: Deadline
-) -> tuple[CommittedOffsets, LogBounds, float]:
-    """Return where the boundary is, what the log holds, and the milliseconds that took to ask."""
+def _computed(facts: SnapshotFacts, found: _Facts, definition: TableDefinition) -> Cut:
+    try:
+        return compute_cut(facts, found.committed, found.bounds, accepts_gaps=definition.accepts_gaps)
+    except OffsetGapError as exc:
+        if definition.as_of_ms is None:
+            raise
+        raise not_kept(exc, facts, definition.as_of_ms) from exc
+
+
+class _Facts(NamedTuple):
+    """Where the boundary is, what the log holds, and how it is to be read.
+
+    `isolation` is what the options and the writer tell; `offsets_ms` milliseconds of asking for the log.
+    """
+
+    committed: CommittedOffsets
+    bounds: LogBounds
+    isolation: Isolation
+    doubt: Doubt
+    offsets_ms: float
+
+
+def _taken(
+    definition: TableDefinition,
+    pinned: PinnedTable,
+    cut: Cut,
+    facts: _Facts,
+    as_of_ms: int,
+    began_s: float,
+    more_assumed: tuple[Assumption, ...],
+) -> TakenCut:
+    return TakenCut(
+        definition,
+        pinned,
+        cut,
+        facts.bounds,
+        facts.committed,
+        as_of_ms,
+        _since_ms(began_s),
+        facts.offsets_ms,
+        more_assumed,
+        facts.doubt,
+    )
+
+
+def _require_appends(pinned: PinnedTable, definition: TableDefinition) -> tuple[Assumption, ...]:
+    return () if definition.hot_schema is not None else require_appends(pinned, definition)
+
+
+def _take_facts(
+    pinned: PinnedTable,
+    definition: TableDefinition,
+    client: KafkaClient,
+    deadline: Deadline,
+    asked: Isolation | None = None,
+) -> _Facts:
+    """Find the boundary, and then ask what the log holds; with an isolation that is `asked` for, if any."""
     assert definition.topic is not None
     try:
         committed: CommittedOffsets | None = None
         if definition.hot_schema is None:
             # The boundary first: what is committed from here on lies in the ranges.
             committed = resolve_boundary(pinned, definition, client, deadline)
+        told, is_default = isolation_of(committed, definition)
+        isolation = asked or told
         asked_s = time.monotonic()
-        bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
+        # Who is in doubt asks where transactions are open, too.
+        level = Isolation.READ_COMMITTED if is_default else isolation
+        bounds = read_log_bounds(client, definition.topic, level, deadline)
         offsets_ms = _since_ms(asked_s)
-        return begin_at_log_start(bounds) if committed is None else committed, bounds, offsets_ms
     except TopicNotFoundError as exc:
         if definition.hot_schema is not None:
             raise
@@ -240,6 +238,13 @@ def _facts(
             "with read=cold",
             topic=definition.topic,
         ) from exc
+    doubt = Doubt.UNTOLD if is_default else Doubt.NONE
+    if is_default and any(found.held_back for found in bounds.partitions):
+        doubt = Doubt.OPEN_TRANSACTION
+    if isolation is not bounds.isolation:
+        bounds = bounds.uncommitted()
+    committed = begin_at_log_start(bounds) if committed is None else committed
+    return _Facts(committed, bounds, told, doubt, offsets_ms)
 
 
 def _places(committed: CommittedOffsets) -> dict[int, tuple[int, int]]:

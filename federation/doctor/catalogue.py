@@ -157,7 +157,8 @@ KINDS: Final = (
         "error",
         "Offsets of this topic mean other records than those in the table, so no answer can be given.",
         "The topic's identity (KIP-516) that the writer recorded is compared with the cluster's. Only our "
-        "property and declared boundaries record one; for other writers see `BOUNDARY_AHEAD`.",
+        "property and declared boundaries record one. For other writers the times of rows, or of the "
+        "commit, are held against Kafka's records, as for every answer; see also `BOUNDARY_AHEAD`.",
         "Make a new table for the new topic. Read this one with `read=cold`.",
     ),
     Kind(
@@ -225,9 +226,10 @@ KINDS: Final = (
         "info, warning",
         "This is who says what the table holds, and how sure that is.",
         "The resolver that answered, what it went by and what else was looked at, and the names and "
-        "versions that writers left in the summaries. It is a warning if the boundary is only `estimated`.",
-        "Nothing, if it is the writer you expect. To choose another resolver set option `boundary`. An "
-        "estimated boundary becomes exact with a writer that leaves a mark.",
+        "versions that writers left in the summaries, and what was taken for granted. It is a warning if "
+        "the boundary is only `estimated`.",
+        "Nothing, if it is the writer you expect. To choose another resolver set option `boundary`. What is "
+        "assumed, and what settles it, is in BOUNDARIES.md.",
     ),
     Kind(
         "BOUNDARY_UNKNOWN",
@@ -251,6 +253,17 @@ KINDS: Final = (
         "This much an answer takes from Kafka.",
         "Readable end less boundary, summed over the partitions, and the age of the oldest hot record.",
         "Nothing. If it grows, commit more often: hot records are slower to read than cold ones.",
+    ),
+    Kind(
+        "MERGE_NEEDED",
+        "error, warning",
+        "A union of such a table with its topic has several rows of a key.",
+        "Identifier fields of the schema, property `write.upsert.enabled`, and the summaries along the "
+        "ancestry: commits of the table's writer that take rows out. If no writer has left a mark, it is "
+        "what at least half of the commits with rows do, or the program that made most of them. Rewrites "
+        "are none, and neither are deletions and changes by others. `merge=append` makes it a warning.",
+        "Read the table alone with `read=cold`. If rows are only ever added, set `merge=append`, also as "
+        "table property `kafkaiceberg.merge`.",
     ),
     Kind(
         "TABLE_NOT_SUPPORTED",

@@ -134,15 +134,17 @@ def check_writer(facts: Facts) -> Iterator[Finding]:
     versions = _versions(facts.history.ancestors)
     named = "; summaries name " + "; ".join(versions) if versions else ""
     is_sure = committed.confidence is not Confidence.ESTIMATED
+    assumed = f", assuming {', '.join(committed.assumed)}" if committed.assumed else ""
     yield Finding(
         "WRITER",
         Severity.INFO if is_sure else Severity.WARNING,
         f"resolver {committed.resolver} answers from {committed.provenance} "
-        f"({committed.confidence.value}){named}",
+        f"({committed.confidence.value}){assumed}{named}",
         {
             "resolver": committed.resolver,
             "provenance": committed.provenance,
             "confidence": committed.confidence.value,
+            "assumed": list(committed.assumed),
             "looked": list(committed.looked),
             "versions": versions,
             "partitions": {str(p): offset for p, offset in sorted(committed.next_offset.items())},

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from federation.boundary import Assumption
 from federation.doctor.examined_facts import Facts, LogFacts, Missing, RetentionFacts, have
 from federation.doctor.findings import Finding, Severity, Unchecked
+from federation.errors import TopicReplacedError
 from hotset.errors import TopicNotFoundError
 from hotset.kafka import PartitionBounds
 
@@ -36,15 +38,17 @@ def check_topic(facts: Facts) -> Iterator[Finding | Unchecked]:
     Raises:
         MissingPartError: The boundary or the log is not known.
     """
+    if isinstance(facts.committed, Missing) and facts.committed.code == TopicReplacedError.code:
+        yield Finding("TOPIC_RECREATED", Severity.ERROR, facts.committed.why, {"topic": facts.topic})
+        return
     committed, bounds = have(facts.committed), have(facts.log).bounds
-    if committed.topic_id is None:
-        if committed.next_offset:
-            yield Unchecked(
-                ("TOPIC_RECREATED",),
-                f"resolver {committed.resolver} knows no identity of the topic, so a recreated topic shows "
-                "only where it is shorter than the table",
-            )
-    elif committed.topic_id != bounds.topic_id:
+    if Assumption.SAME_TOPIC in committed.assumed:
+        yield Unchecked(
+            ("TOPIC_RECREATED",),
+            f"resolver {committed.resolver} knows no identity of the topic, and Kafka's records do not show "
+            "it, so a recreated topic shows only where it is shorter than the table",
+        )
+    elif committed.topic_id not in (None, bounds.topic_id):
         yield Finding(
             "TOPIC_RECREATED",
             Severity.ERROR,

@@ -199,7 +199,7 @@ def check_isolation(facts: Facts) -> Iterator[Finding | Unchecked]:
         yield Finding(
             "ISOLATION_DIFFERS",
             Severity.ERROR,
-            f"the writer recorded {recorded.value}, and the topic is read {facts.isolation.value}",
+            f"the table was written {recorded.value}, and the topic is read {facts.isolation.value}",
             {"recorded": recorded.value, "read": facts.isolation.value},
         )
         return

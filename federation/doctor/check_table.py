@@ -117,6 +117,19 @@ def check_positions(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def check_merge(facts: Facts) -> Iterator[Finding]:
+    """Find out whether the table's writer replaces rows by key."""
+    if facts.upserts is None or facts.topic is None:
+        return
+    said = "; merge=append says that rows are only added" if facts.is_said_to_append else ""
+    yield Finding(
+        "MERGE_NEEDED",
+        Severity.WARNING if facts.is_said_to_append else Severity.ERROR,
+        f"table {facts.table} looks as if it had the latest row of each key: {facts.upserts}{said}",
+        {"snapshot_id": facts.snapshot_id, "is_said_to_append": facts.is_said_to_append},
+    )
+
+
 def check_readable(facts: Facts) -> Iterator[Finding]:
     """Find out whether a query could read the snapshot at all.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from coldset.table import PinnedTable
-from federation.boundary import CommittedOffsets, resolve_boundary
+from federation.boundary import CommittedOffsets, isolation_of, resolve_boundary
 from federation.cut import pin_table
 from federation.doctor import check_history, check_log, check_records, check_table
 from federation.doctor.examined_facts import Facts, Missing, MissingPartError
@@ -21,6 +21,7 @@ from federation.doctor.findings import Finding, Report, Unchecked
 from federation.doctor.gather_log import gather_log, gather_records, gather_retention
 from federation.doctor.gather_table import find_unreadable, gather_files, gather_history, gather_positions
 from federation.errors import BoundaryUnknownError, OptionError
+from federation.merge import APPEND, find_upserts
 from federation.options import OPTIONS, TableDefinition, resolve
 from foundation.deadline import Deadline
 from foundation.errors import KafkaIcebergError
@@ -49,6 +50,7 @@ CHECKS: Final = (
     Check(("MORE_ROWS_THAN_OFFSETS",), check_table.check_count),
     Check(("ROWS_WITHOUT_POSITION",), check_table.check_positions),
     Check(("TABLE_NOT_SUPPORTED",), check_table.check_readable),
+    Check(("MERGE_NEEDED",), check_table.check_merge),
     Check(("BOUNDARY_REGRESSION",), check_history.check_regression),
     Check(("BOUNDARY_AT_RISK",), check_history.check_expiry),
     Check(("BOUNDARY_UNKNOWN",), check_history.check_boundary),
@@ -83,8 +85,9 @@ def examine(
         ColdsetError: There is no such table or snapshot, or the catalog could not be asked.
         HotsetError: A Kafka property is not allowed.
     """
-    if "cut" in options:
-        raise OptionError("an examination is of a table as it is now, and takes no cut", option="cut")
+    for name in ("cut", "as-of"):
+        if name in options:
+            raise OptionError(f"an examination is of a table as it is now, and takes no {name}", option=name)
     if OPTIONS.value_of(options, "read") == "hot":
         raise OptionError("read=hot reads no table, so there is nothing to examine", option="read")
     pinned, definition = pin_table(options)
@@ -149,6 +152,8 @@ def _gather(pinned: PinnedTable, definition: TableDefinition, look_back: int, wa
         # A manifest that is cut short reads as a shorter one, which planning notices.
         files=unreadable if isinstance(unreadable, Missing) else gather_files(pinned),
         unreadable=unreadable,
+        upserts=find_upserts(pinned),
+        is_said_to_append=definition.merge == APPEND,
         positions=gather_positions(pinned, definition)
         if unreadable is None
         else Missing("the snapshot cannot be read", is_failure=True),
@@ -162,8 +167,12 @@ def _gather(pinned: PinnedTable, definition: TableDefinition, look_back: int, wa
         return facts
     client = connect(resolve(definition.kafka_properties))
     committed, unknown = _resolve(pinned, definition, client)
+    told = None if isinstance(committed, Missing) else committed
+    definition = replace(definition, isolation=isolation_of(told, definition)[0])
     log = gather_log(client, definition, committed)
-    facts = replace(facts, committed=committed, unknown=unknown, log=log, now_ms=time.time_ns() // 1_000_000)
+    now_ms = time.time_ns() // 1_000_000
+    facts = replace(facts, isolation=definition.isolation, now_ms=now_ms)
+    facts = replace(facts, committed=committed, unknown=unknown, log=log)
     if isinstance(log, Missing):
         return replace(facts, retention=log, records=log)
     records = (
@@ -183,4 +192,4 @@ def _resolve(
     except BoundaryUnknownError as exc:
         return Missing("the boundary is not known", is_failure=False), str(exc)
     except KafkaIcebergError as exc:
-        return Missing(f"the boundary could not be found: {exc}", is_failure=True), None
+        return Missing(f"the boundary could not be found: {exc}", is_failure=True, code=exc.code), None

@@ -175,6 +175,8 @@ class Facts:
 
     Attributes:
         unreadable: Why no query can read the snapshot, if that is so.
+        upserts: What shows that rows are replaced by key, if anything does.
+        is_said_to_append: Whether `merge=append` says that they are not.
         unknown: Why no resolver can tell the boundary, if that is so; `committed` is missing then.
         warn_within_ms: How near a loss must be to be a warning.
     """
@@ -188,6 +190,8 @@ class Facts:
     history: History
     files: tuple[FileReference, ...] | Missing
     unreadable: str | Missing | None
+    upserts: str | None
+    is_said_to_append: bool
     positions: Positions | Missing
     committed: CommittedOffsets | Missing
     unknown: str | None

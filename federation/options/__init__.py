@@ -10,7 +10,7 @@ Secrets stay references here, until `resolve` is called where something connects
     definition.py  one table with its options settled
 """
 
-from federation.options.config import Config, load_config
+from federation.options.config import Config, load_config, note_absence
 from federation.options.definition import (
     Part,
     TableDefinition,
@@ -34,6 +34,7 @@ __all__ = [
     "define",
     "load_config",
     "merge_options",
+    "note_absence",
     "resolve",
     "split_name",
     "storage_for",

@@ -83,6 +83,13 @@ def load_config(path: str | Path | None = None) -> Config:
     return Config(defaults, tables, _flat(sections["gateway"]), source)
 
 
+def note_absence() -> str:
+    """Return what to add to an error about options that are missing: that there is no file, if so."""
+    if os.environ.get(CONFIG_VARIABLE) or Path(CONFIG_NAME).exists():
+        return ""
+    return f"; there is no {CONFIG_NAME} in {Path.cwd()}"
+
+
 def _section(parent: Mapping[str, Any], name: str, source: Path) -> Mapping[str, Any]:
     found = parent.get(name, {})
     if not isinstance(found, dict):

@@ -50,6 +50,7 @@ class TableDefinition:
     `hot_schema` is one exactly if the topic is (`read=hot`).
     Secrets in the properties are references. `kafka_columns` are those that an
     option names; `recognises_columns` says whether known names count without one.
+    `states_isolation` says whether an option names the isolation, or it is the default.
     """
 
     name: str
@@ -58,16 +59,19 @@ class TableDefinition:
     topic: str | None
     kafka_properties: Mapping[str, str] = field(repr=False)
     isolation: Isolation
+    states_isolation: bool
     record_format: RecordFormat
     accepts_gaps: bool
     hot_schema: pa.Schema | None = field(repr=False)
     boundary: str
+    merge: str | None
     checkpoints: tuple[str, ...]
     redpanda_url: str | None
     kafka_columns: Mapping[str, str]
     recognises_columns: bool
     declared_offsets: str | None
     snapshot_id: int | None
+    as_of_ms: int | None
     ref: str | None
     filter: str | None
     max_hot_records: int | None
@@ -133,8 +137,8 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
             "or read=cold for a plain table",
             option="subscribe",
         )
-    chosen = [key for key in ("snapshot-id", "branch", "tag") if key in settled]
-    if len(chosen) > 1:
+    chosen = [key for key in ("snapshot-id", "branch", "tag", "as-of") if key in settled]
+    if len(chosen) > 1 and chosen != ["branch", "as-of"]:
         raise OptionError(
             f"options {' and '.join(chosen)} exclude each other; give one of them", option=chosen[1]
         )
@@ -151,16 +155,19 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         topic=None if is_plain else topic,
         kafka_properties=kafka,
         isolation=Isolation(OPTIONS.text_of(settled, "kafka.isolation.level")),
+        states_isolation="kafka.isolation.level" in settled,
         record_format=_record_format(settled),
         accepts_gaps=OPTIONS.value_of(settled, "failOnDataLoss") == "false",
         hot_schema=_hot_schema(settled),
         boundary=OPTIONS.text_of(settled, "boundary"),
+        merge=settled.get("merge"),
         checkpoints=OPTIONS.list_of(settled, "checkpointLocation") or (),
         redpanda_url=settled.get("redpandaUrl"),
         kafka_columns=_kafka_columns(settled),
         recognises_columns="kafkaColumns" not in settled,
         declared_offsets=settled.get("committedOffsets"),
         snapshot_id=_integer_or_none(settled, "snapshot-id"),
+        as_of_ms=None,
         ref=settled.get("branch") or settled.get("tag"),
         filter=settled.get("filter"),
         max_hot_records=_integer_or_none(settled, "maxHotRecords"),

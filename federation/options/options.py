@@ -116,6 +116,16 @@ _DECLARED: Final = (
         may_be_table_property=True,
     ),
     Option(
+        "merge",
+        "string",
+        None,
+        "How the halves of a table become one. `append` says that its rows are only ever added, also where "
+        "it looks as if it had the latest row of each key, which is an error otherwise.",
+        ("append",),
+        may_be_table_property=True,
+        refused={"latest": "rows are not merged by key yet; read the table alone with read=cold"},
+    ),
+    Option(
         "checkpointLocation",
         "list",
         None,
@@ -166,7 +176,21 @@ _DECLARED: Final = (
         'The boundary of one snapshot, declared: `{"snapshot_id": id, "partitions": {"0": next offset}}`, or '
         "`${file:/path}` of a file that says so.",
     ),
-    Option("snapshot-id", "integer", None, "Read this snapshot, and the topic from where it ends."),
+    Option(
+        "snapshot-id",
+        "integer",
+        None,
+        "Read this snapshot, and all that the topic has beyond it: the rows of now. For those of then there "
+        "is `as-of`, and with `read=cold` the snapshot is read alone.",
+    ),
+    Option(
+        "as-of",
+        "string",
+        None,
+        "Read the rows of an earlier time: those of the table then, and of the records that had arrived by "
+        "then and were not in it yet. Milliseconds since 1970, a time such as `2026-11-22T10:00:00Z`, or a "
+        "snapshot, which means the time of its commit.",
+    ),
     Option("branch", "string", None, "Read the head of this branch instead of main."),
     Option("tag", "string", None, "Read the snapshot of this tag."),
     Option("cut", "string", None, "A cut token: read exactly that cut again."),

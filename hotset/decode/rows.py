@@ -205,8 +205,8 @@ class RowDecoder:
         [place] = bad_records(raw, [fault])
         return DecodeError(
             f"the record at topic {self._topic!r} partition {place.partition} offset {place.offset} is not a "
-            f"row of the table: {fault.reason}; correct the producer, move the table's start past the "
-            "record, or say with badRecords what becomes of such records",
+            f"row of the table: {fault.reason}; correct the producer, or say with option badRecords what "
+            "becomes of such records (skip, null or dead_letter)",
             topic=self._topic,
             partition=place.partition,
             offset=place.offset,

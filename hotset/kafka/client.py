@@ -30,7 +30,7 @@ from confluent_kafka.admin import OffsetSpec as _OffsetSpec  # type: ignore[attr
 from foundation.deadline import Deadline
 from hotset.errors import HotsetError, KafkaConfigError, KafkaProtocolError
 from hotset.kafka import native_questions
-from hotset.kafka.connection_trouble import SILENT, Trouble
+from hotset.kafka.connection_trouble import Trouble
 from hotset.kafka.error_translation import TRANSIENT, translate
 from hotset.kafka.kafka_properties import check_properties
 from hotset.kafka.native_questions import NativeQuestions, questions_of
@@ -188,7 +188,7 @@ class KafkaClient:
         """
         ranges = tuple(ranges)
         exact = self.reader_settings(isolation, limits, ranges)
-        settings = {**exact, "error_cb": self._trouble.note, "logger": SILENT}
+        settings = {**exact, "error_cb": self._trouble.note, "logger": self._trouble}
         consumer = _construct(Consumer, settings)
         consumer.assign([position_of(topic, r, leader_epoch.get(r.partition, -1)) for r in ranges])
         return consumer
@@ -287,7 +287,7 @@ def connect(properties: Mapping[str, str]) -> KafkaClient:
 @functools.lru_cache(maxsize=64)
 def _connect(_pid: int, items: tuple[tuple[str, str], ...]) -> KafkaClient:
     trouble = Trouble()
-    settings = {"client.id": "kafkaiceberg", **dict(items), "error_cb": trouble.note, "logger": SILENT}
+    settings = {"client.id": "kafkaiceberg", **dict(items), "error_cb": trouble.note, "logger": trouble}
     found = questions_of({"client.id": "kafkaiceberg", **dict(items)}, trouble)
     return KafkaClient(dict(items), _construct(AdminClient, settings), trouble, _questions=found)
 

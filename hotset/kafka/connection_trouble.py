@@ -1,11 +1,14 @@
 """What went wrong with the connections of a client, so that a late answer can say why.
 
 librdkafka tries again for ever and reports each failure beside the answer that does not come. This
-file keeps what says most, and knows when waiting is no use. It opens no connection.
+file keeps what says most, and knows when waiting is no use. A broker that wants a password closes the
+connection of a client that brings none; that is an answer of its own, of which only a log line tells. It
+opens no connection.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,15 +18,33 @@ from foundation.deadline import Deadline
 from hotset.errors import HotsetError, KafkaAccessError, KafkaUnavailableError
 from hotset.kafka.error_translation import ALL_BROKERS_DOWN, GROUP_REFUSED, error_class
 
+_CLOSED: Final = re.compile(r"([^ ]+): Disconnected: connection closed by peer.* in state (\w+)")
+_UP: Final = "UP"
+# A broker that is stopped closes a connection once, and takes no new one.
+_CLOSED_FOR_GOOD: Final = 3
+
 
 @dataclass(slots=True)
 class Trouble:
-    """What librdkafka has reported about the connections of one client since its last answer."""
+    """What librdkafka has reported about the connections of one client since its last answer.
+
+    `closed` is the address of a broker that took a connection and closed it, and `closings` how often
+    that was done to one on which the broker had already spoken. It is the client's logger, too.
+    """
 
     text: str = ""
     cls: type[HotsetError] = KafkaUnavailableError
     refusals: int = 0
     are_all_down: bool = False
+    closed: str = ""
+    closings: int = 0
+
+    def log(self, *words: object, **_: object) -> None:
+        """Take a line of librdkafka's log: but for closed connections, what matters arrives as an error."""
+        found = _CLOSED.search(str(words[-1]) if words else "")
+        if found is not None:
+            self.closed = found[1].removesuffix("/bootstrap")
+            self.closings += found[2] == _UP
 
     def note(self, error: KafkaError) -> None:
         """Keep what says most: a refusal also looks like a lost connection, and then like no broker."""
@@ -41,11 +62,13 @@ class Trouble:
     def begin(self) -> int:
         """Forget why earlier calls failed; return the mark that `require_access` takes."""
         self.text, self.cls = "", KafkaUnavailableError
+        self.closed, self.closings = "", 0
         return self.refusals
 
     def end(self) -> None:
         """Note that a broker has answered."""
         self.are_all_down = False
+        self.closed, self.closings = "", 0
 
     def require_access(self, doing: str, mark: int) -> None:
         """Raise if no broker is left that has not refused this client since `begin`.
@@ -55,16 +78,25 @@ class Trouble:
         """
         if self.are_all_down and self.refusals > mark:
             raise self._refused(doing)
+        if self.are_all_down and self.closings >= _CLOSED_FOR_GOOD:
+            raise KafkaAccessError(f"{doing} failed: {self._wants_another_way()}")
 
     def late(self, doing: str, deadline: Deadline) -> HotsetError:
         """Return the error for a call that ran out of time."""
         if self.cls is KafkaAccessError:
             return self._refused(doing)
+        late = f"{doing}: no answer within {deadline.budget_ms} ms"
+        if self.closed:
+            return self.cls(f"{late}: {self._wants_another_way()}", budget_ms=deadline.budget_ms)
         reason = f"; last error: {self.text}" if self.text else ""
         return self.cls(
-            f"{doing}: no answer within {deadline.budget_ms} ms{reason}; "
-            "check that the brokers are reachable from here",
-            budget_ms=deadline.budget_ms,
+            f"{late}{reason}; check that the brokers are reachable from here", budget_ms=deadline.budget_ms
+        )
+
+    def _wants_another_way(self) -> str:
+        return (
+            f"{self.closed} takes connections and closes them, as a listener does that wants SASL or TLS; "
+            "set kafka.security.protocol, and what goes with it, to what that listener speaks"
         )
 
     def _refused(self, doing: str) -> HotsetError:
@@ -72,13 +104,3 @@ class Trouble:
             f"{doing} failed: {self.text}; check the credentials, ssl.ca.location, and that the broker's "
             "certificate is valid and names the host that is connected to"
         )
-
-
-class _Silent:
-    """Takes librdkafka's log lines: what matters arrives as an error instead."""
-
-    def log(self, *args: object, **kwargs: object) -> None:
-        """Drop the line."""
-
-
-SILENT: Final = _Silent()

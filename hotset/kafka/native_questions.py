@@ -61,7 +61,10 @@ class NativeQuestions:
     def note_troubles(self) -> None:
         """Pass on what connections have reported."""
         for code, text in self._open().troubles():
-            self._trouble.note(KafkaError(code, text))
+            if code:
+                self._trouble.note(KafkaError(code, text))
+            else:
+                self._trouble.log(text)
 
     def _open(self) -> _reader.Asker:
         if self._asker is None:

@@ -7,7 +7,7 @@ know how the numbers were obtained.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -95,3 +95,8 @@ class LogBounds:
     isolation: Isolation
     partitions: tuple[PartitionBounds, ...]
     read_at_ms: int
+
+    def uncommitted(self) -> LogBounds:
+        """Return the same log as whoever reads uncommitted records may read it."""
+        ends = tuple(replace(found, end=found.high_watermark) for found in self.partitions)
+        return replace(self, isolation=Isolation.READ_UNCOMMITTED, partitions=ends)

@@ -45,6 +45,8 @@ static const symbol SYMBOLS[] = {
     SYMBOL(place_set_leader_epoch, "topic_partition_set_leader_epoch"),
     SYMBOL(place_get_leader_epoch, "topic_partition_get_leader_epoch"),
     SYMBOL(poll, "poll"),
+    SYMBOL(opaque, "opaque"),
+    SYMBOL(set_log_queue, "set_log_queue"),
     SYMBOL(err2str, "err2str"),
     SYMBOL(error_code, "error_code"),
     SYMBOL(error_string, "error_string"),

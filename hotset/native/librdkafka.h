@@ -83,6 +83,8 @@ typedef struct {
     void (*place_set_leader_epoch)(kafka_place *place, int32_t epoch);
     int32_t (*place_get_leader_epoch)(const kafka_place *place);
     int (*poll)(void *handle, int timeout_ms);
+    void *(*opaque)(const void *handle);
+    void *(*set_log_queue)(void *handle, void *queue);
     const char *(*err2str)(int error);
     int (*error_code)(const void *error);
     const char *(*error_string)(const void *error);

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The callback of lines is given nothing by which to find it. */
+static const librdkafka *the_library;
+
 static void note_trouble(void *handle, int error, const char *reason, void *opaque)
 {
     (void)handle;
@@ -16,17 +19,22 @@ static void note_trouble(void *handle, int error, const char *reason, void *opaq
     }
 }
 
-static void drop_line(const void *handle, int level, const char *facility, const char *line)
+/* Lines come through the queue that is polled, and so one after the other. */
+static void note_line(const void *handle, int level, const char *facility, const char *line)
 {
-    (void)handle, (void)level, (void)facility, (void)line;
+    (void)level, (void)facility;
+    if (the_library != NULL) {
+        note_trouble(NULL, 0, line, the_library->opaque(handle));
+    }
 }
 
 int asker_open(asker *self, const librdkafka *library, const asker_setting *settings, size_t count, char *why,
                size_t why_size)
 {
     memset(self, 0, sizeof *self);
-    self->library = library;
+    self->library = the_library = library;
     void *conf = library->conf_new();
+    library->conf_set(conf, "log.queue", "true", why, why_size);
     for (size_t i = 0; i < count; i++) {
         if (library->conf_set(conf, settings[i].name, settings[i].value, why, why_size) != LIBRDKAFKA_SET) {
             library->conf_destroy(conf);
@@ -35,12 +43,14 @@ int asker_open(asker *self, const librdkafka *library, const asker_setting *sett
     }
     library->conf_set_opaque(conf, self);
     library->conf_set_error_cb(conf, note_trouble);
-    library->conf_set_log_cb(conf, drop_line);
+    library->conf_set_log_cb(conf, note_line);
     self->handle = library->create(LIBRDKAFKA_PRODUCER, conf, why, why_size);
     if (self->handle == NULL) {
         library->conf_destroy(conf);
         return -1;
     }
+    /* To the queue that is polled; lines that came before this one are not of interest. */
+    library->set_log_queue(self->handle, NULL);
     return 0;
 }
 

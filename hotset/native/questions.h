@@ -15,7 +15,7 @@ typedef struct {
     const char *value;
 } asker_setting;
 
-/* Something about a connection. */
+/* Something about a connection: an error, or a line of the log where that is 0. */
 typedef struct {
     int error;
     char text[QUESTIONS_TEXT];

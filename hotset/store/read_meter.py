@@ -29,6 +29,11 @@ class ReadMeter:
     store_ms: float = 0.0
 
     @property
+    def records(self) -> int:
+        """Records from wherever they came."""
+        return self.records_resident + self.records_fetched
+
+    @property
     def stages_ms(self) -> dict[str, float]:
         """The times, as a receipt names them."""
         return {"fetch": self.fetch_ms, "decode": self.decode_ms, "store": self.store_ms}

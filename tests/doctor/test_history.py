@@ -15,7 +15,7 @@ import pytest
 from federation.boundary.connect.connect_resolver import CONNECT_OFFSETS_PREFIX
 from federation.boundary.property.snapshot_property import PIN_TAG
 from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
-from federation.cut.take import pin_table
+from federation.cut.pinning import pin_table
 from federation.doctor.examination import _gather, examine, judge
 from federation.doctor.examined_facts import Missing
 from federation.doctor.findings import Severity
@@ -227,7 +227,8 @@ def test_the_writer_is_named_with_its_versions_and_what_was_looked_at(lake: Make
 
     finding = found(look(made), "WRITER")
 
-    assert (finding.facts["resolver"], finding.facts["confidence"]) == ("columns", "estimated")
+    assert (finding.facts["resolver"], finding.facts["confidence"]) == ("columns", "proven")
+    assert finding.facts["assumed"] == ["record_times"]
     assert finding.facts["versions"] == ["spark 4.1.3, Apache Iceberg 1.12.0"]
     assert finding.facts["looked"]
 

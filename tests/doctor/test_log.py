@@ -130,6 +130,23 @@ def test_a_recreated_topic_shows_by_its_length_where_no_identity_is_recorded(lak
     assert "TOPIC_RECREATED" in unchecked(report)
 
 
+def test_a_recreated_topic_shows_by_the_age_of_its_records(lake: MakeLake) -> None:
+    made = lake(schema=ROWS, partitions=1)
+    send(made, 10)
+    put(made, range(10))
+    delete_topic(made.bootstrap, made.topic)
+    make_topic(made.bootstrap, made.topic, partitions=1)
+    producer = Producer({"bootstrap.servers": made.bootstrap, "log_level": 0})
+    for _ in range(12):
+        producer.produce(made.topic, b"{}", timestamp=time.time_ns() // 1_000_000 + 120_000)
+    assert producer.flush(30) == 0
+
+    finding = found(look(made), "TOPIC_RECREATED")
+
+    assert finding.severity is Severity.ERROR
+    assert "younger than snapshot" in finding.message
+
+
 def test_partitions_that_the_writer_has_not_found_are_told(lake: MakeLake) -> None:
     made = half_full(lake)
     add_partitions(made.bootstrap, made.topic, 3)

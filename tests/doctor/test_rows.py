@@ -204,7 +204,7 @@ def test_a_recorded_isolation_is_compared_with_the_one_that_is_used(lake: MakeLa
     send(made, 2)
     put(made, range(2), **mark(made, {0: 2}, isolation=Isolation.READ_UNCOMMITTED))
 
-    finding = found(look(made), "ISOLATION_DIFFERS")
+    finding = found(look(made, **{"kafka.isolation.level": "read_committed"}), "ISOLATION_DIFFERS")
 
     assert finding.facts == {"recorded": "read_uncommitted", "read": "read_committed"}
 

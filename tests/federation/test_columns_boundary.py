@@ -185,7 +185,7 @@ def test_more_holes_than_could_be_read_one_by_one_are_read_in_one_go(lake: MakeL
     append(made, *[(0, 2 * n) for n in range(1100)])
 
     assert union(made) == [(0, 2 * n) for n in range(1200)]
-    assert looked(made)[-1].endswith("nothing visible in the holes")
+    assert any(line.endswith("nothing visible in the holes") for line in looked(made))
 
 
 def test_holes_over_too_many_offsets_are_an_error_that_says_how_many_are_read(
@@ -211,8 +211,8 @@ def test_what_was_found_in_holes_is_not_read_again(lake: MakeLake) -> None:
 
     assert first is not None
     assert second is not None
-    assert "read 1 offsets" in first.looked[-1]
-    assert "read 1 offsets" in second.looked[-1]
+    assert "read 1 offsets" in str(first.looked)
+    assert "read 1 offsets" in str(second.looked)
 
 
 def test_a_hole_that_an_open_transaction_hides_is_an_error_at_once(lake: MakeLake) -> None:
@@ -256,7 +256,7 @@ def test_holes_that_retention_has_emptied_make_the_boundary_estimated(lake: Make
 
     assert union(made) == span(0, 3, 8)
     assert boundary(made)["confidence"] == "estimated"
-    assert looked(made)[-1].endswith("3 offsets in holes are no longer in Kafka")
+    assert any(line.endswith("3 offsets in holes are no longer in Kafka") for line in looked(made))
 
 
 def test_tombstones_are_dropped_and_counted_where_the_writer_drops_them(lake: MakeLake) -> None:
@@ -291,4 +291,4 @@ def test_offsets_without_holes_are_proven_without_reading_the_topic(lake: MakeLa
     send(made, {0: 3})
     append(made, *span(0, 0, 2))
 
-    assert looked(made)[-1] == "the offsets have no holes"
+    assert "the offsets have no holes" in looked(made)

@@ -172,7 +172,8 @@ def test_rows_of_both_topics_at_one_offset_are_of_the_new_one_too(lake: MakeLake
     send(made, 7, SECOND_MS)
     append(made, range(6), SECOND_MS)
 
-    assert answer(made) == (sorted([*range(4), *range(7)]), "proven")
+    # Four offsets are in the table twice, and whether that is meant is not for us to say.
+    assert answer(made) == (sorted([*range(4), *range(7)]), "estimated")
 
 
 @pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
@@ -218,7 +219,7 @@ def visible(lake: Lake) -> list[int]:
     return lake.open(read="hot", schema="seq bigint").scan().to_arrow()["seq"].to_pylist()
 
 
-def test_without_times_the_topic_is_no_more_than_estimated(lake: MakeLake) -> None:
+def test_without_times_the_commit_must_do(lake: MakeLake) -> None:
     made = lake(schema=schema_of())
     send(made, 4, FIRST_MS)
     append(made, range(2), FIRST_MS)
@@ -226,7 +227,7 @@ def test_without_times_the_topic_is_no_more_than_estimated(lake: MakeLake) -> No
     committed = made.open(kafkaColumns="partition=p,offset=o").scan().taken.committed
 
     assert committed is not None
-    assert committed.confidence == "estimated"
+    assert (committed.assumed, committed.confidence) == (("record_times",), "proven")
     assert any("made anew would not be noticed" in sentence for sentence in committed.looked)
 
 
@@ -235,7 +236,7 @@ def test_rows_that_lack_their_time_tell_nothing(lake: MakeLake) -> None:
     send(made, 4, FIRST_MS)
     append(made, range(2), None)
 
-    assert answer(made) == (list(range(4)), "estimated")
+    assert answer(made) == (list(range(4)), "proven")
 
 
 def test_what_retention_has_removed_tells_nothing(lake: MakeLake) -> None:

@@ -56,8 +56,10 @@ def test_a_declared_topic_and_isolation_are_held_against_what_is_read(lake: Make
     assert snapshot is not None
     boundary = {"snapshot_id": snapshot.snapshot_id, "partitions": {"0": 5}}
 
+    uncommitted = made.having(committedOffsets=json.dumps({**boundary, "isolation": "read_uncommitted"}))
     with pytest.raises(IsolationMismatchError):
-        made.open(committedOffsets=json.dumps({**boundary, "isolation": "read_uncommitted"})).cut()
+        uncommitted.open(**{"kafka.isolation.level": "read_committed"}).cut()
+    assert uncommitted.open().cut().isolation == "read_uncommitted"
     with pytest.raises(TopicReplacedError):
         made.open(committedOffsets=json.dumps({**boundary, "topic_id": "another"})).cut()
     fits = {

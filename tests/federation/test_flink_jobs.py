@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from federation.boundary.flink.flink_resolver import FLINK_CHECKPOINT_ID, FLINK_JOB_ID
-from federation.errors import BoundaryUnknownError
+from federation.errors import BoundaryUnknownError, NotOneToOneError
 from tests.builders import Lake
 from tests.conftest import MakeLake
 from tests.federation.flink_encoder import SourceOperator, encode_metadata
@@ -151,4 +151,14 @@ def test_commits_that_were_rolled_back_are_an_error_once_the_job_goes_on(table: 
     save(tmp_path, JOB, 4, source(p0=9))
 
     with pytest.raises(BoundaryUnknownError, match="rolled back"):
+        starts(table, checkpointLocation=str(tmp_path))
+
+
+def test_a_job_of_another_topic_beside_the_topics_own_is_an_error(table: Lake, tmp_path: Path) -> None:
+    committed_by(table, JOB, 5)
+    committed_by(table, OTHER, 2)
+    save(tmp_path, JOB, 5, source(p0=5))
+    save(tmp_path, OTHER, 2, SourceOperator([{("another", 0): 5}]))
+
+    with pytest.raises(NotOneToOneError, match="other Flink jobs read topics another"):
         starts(table, checkpointLocation=str(tmp_path))

@@ -21,11 +21,14 @@ from tests.exactness import assert_exact_at_every_snapshot, seqs
 from tests.writers.happenings import ROWS, abort, send
 from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, forget
 
+# What the sinks of these tests read, and nothing in a table says while no transaction has been committed.
+COMMITTED = {"kafka.isolation.level": "read_committed"}
+
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 
 def test_a_killed_worker_idle_partitions_and_aborted_records(lake: MakeLake, worker: ConnectWorker) -> None:
-    made = lake(partitions=3, schema=ROWS)
+    made = lake(partitions=3, schema=ROWS).having(**COMMITTED)
     send(made, range(100), partition=0)
     abort(made, range(900, 910), partition=1)
     send(made, range(100, 150), partition=1)

@@ -14,7 +14,7 @@ import pytest
 from pyiceberg.expressions import LessThan
 from pyiceberg.table.snapshots import Snapshot
 
-from federation.boundary.connect import resolve_connect as connect
+from federation.boundary import CONNECT_OFFSETS_PREFIX
 from federation.errors import BoundaryUnknownError, NotOneToOneError, TopicReplacedError
 from stack.connect import ConnectWorker
 from tests.builders import delete_records, delete_topic, make_table, make_topic, unique, wait_until
@@ -210,7 +210,7 @@ def test_a_rollback_that_the_sink_does_not_know_of_is_an_error(lake: MakeLake, w
 def control_offset(snapshot: Snapshot) -> int:
     assert snapshot.summary is not None
     keys = snapshot.summary.additional_properties
-    (text,) = (value for key, value in keys.items() if key.startswith(connect.PREFIX))
+    (text,) = (value for key, value in keys.items() if key.startswith(CONNECT_OFFSETS_PREFIX))
     return int(json.loads(text)["0"])
 
 

@@ -5,8 +5,8 @@ the largest offset that the snapshot or an ancestor has held. That alone proves
 nothing, since a writer may commit later records before earlier ones. So the
 offsets must be without holes, or what Kafka still holds in the holes must make
 no row. Holes that Kafka no longer holds cannot be proven either way, and the
-confidence says so. This file only puts together what `held_offsets`, `removed_offsets` and
-`holes` find.
+answer says that they are taken to be harmless. This file only puts together
+what `held_offsets`, `removed_offsets` and `holes` find.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Final
 
 from coldset.read import column_id, held_files
 from coldset.table import PinnedTable
+from federation.boundary.assumptions import Assumption, Basis, in_order
 from federation.boundary.columns.held_offsets import Columns, Held, find_held
 from federation.boundary.columns.holes import look_into
 from federation.boundary.columns.layouts import KafkaLayout, layout_of
 from federation.boundary.columns.removed_offsets import Past, find_past
 from federation.boundary.columns.topic_identity import Rows, can_tell, require_same_topic
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.offset_set import EMPTY, Spans, union
 from federation.errors import OptionError
 from federation.options import TableDefinition, storage_for
@@ -97,7 +98,8 @@ def resolve_columns(
         isolation=None if past.floor is None else past.floor.isolation,
         resolver="columns",
         provenance=_provenance(layout, held),
-        confidence=asked.confidence,
+        basis=Basis.ROWS,
+        assumed=in_order((*past.assumed, *asked.assumed, *_of_rows(evidence, definition))),
         lost=lost,
         looked=(*_said(layout, held), *past.looked, *asked.looked),
     )
@@ -105,10 +107,10 @@ def resolve_columns(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What Kafka says: which topic it has now, and how sure it is that the table is of it."""
+    """What Kafka says: which topic it has now, and what it leaves open."""
 
     topic_id: str | None
-    confidence: Confidence
+    assumed: tuple[Assumption, ...]
     looked: tuple[str, ...]
 
 
@@ -130,8 +132,7 @@ def _ask_kafka(
     if not is_known and not tells:
         said = (f"no column with the time of records: {_UNSEEN}",)
     if not tells and all(found.is_empty for found in holes.values()):
-        sure = Confidence.PROVEN if is_known else Confidence.ESTIMATED
-        return _Asked(recorded, sure, (*said, "the offsets have no holes"))
+        return _Asked(recorded, (), (*said, "the offsets have no holes"))
     bounds = read_log_bounds(client, definition.topic, definition.isolation, deadline)
     if tells:
         properties = _storage(pinned, definition)
@@ -144,9 +145,20 @@ def _ask_kafka(
             if same
             else f"no record of the table that Kafka still has: {_UNSEEN}",
         )
-    confidence, looked = look_into(holes, pinned, definition, client, bounds, deadline)
-    sure = confidence if is_known else Confidence.ESTIMATED
-    return _Asked(recorded or bounds.topic_id, sure, (*said, looked))
+    assumed, looked = look_into(holes, pinned, definition, client, bounds, deadline)
+    return _Asked(recorded or (bounds.topic_id if is_known else None), assumed, (*said, looked))
+
+
+def _of_rows(evidence: _Evidence, definition: TableDefinition) -> tuple[Assumption, ...]:
+    floor = evidence.past.floor
+    is_told = definition.states_isolation or (floor is not None and floor.isolation is not None)
+    # Markers of transactions are holes; without one there is no aborted record among the rows.
+    has_holes = any(not found.is_empty for found in evidence.holes.values())
+    found = {
+        Assumption.REPEATED_ROWS: evidence.held.repeated > 0,
+        Assumption.WRITER_ISOLATION: has_holes and not is_told,
+    }
+    return tuple(each for each, is_so in found.items() if is_so)
 
 
 def _read_evidence(pinned: PinnedTable, layout: KafkaLayout, definition: TableDefinition) -> _Evidence:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from coldset.table import PinnedTable
-from federation.boundary.committed import Confidence
+from federation.boundary.assumptions import Assumption
 from federation.boundary.offset_set import EMPTY, Spans, union
 from federation.errors import BoundaryUnknownError, OffsetOverlapError
 from federation.options import TableDefinition
@@ -39,8 +39,8 @@ def look_into(
     client: KafkaClient,
     bounds: LogBounds,
     deadline: Deadline,
-) -> tuple[Confidence, str]:
-    """Return how sure it is that nothing visible lies in the holes, and what was looked at.
+) -> tuple[tuple[Assumption, ...], str]:
+    """Return what must be assumed of the holes, and what was looked at.
 
     Args:
         holes: Partition to offsets below the boundary that no row has.
@@ -57,7 +57,7 @@ def look_into(
     """
     count = sum(len(found) for found in holes.values())
     if count == 0:
-        return Confidence.PROVEN, "the offsets have no holes"
+        return (), "the offsets have no holes"
     log = (bounds.topic_id, definition.isolation.value)
     look = _Look(holes, pinned, definition, client, deadline)
     harmless = _harmless.get(log) or {}
@@ -74,8 +74,9 @@ def look_into(
     _harmless.put(log, {**harmless, **seen})
     looked = f"{count} holes in the offsets: read {read} offsets of the topic, nothing visible in the holes"
     if gone:
-        return Confidence.ESTIMATED, f"{looked}; {gone} offsets in holes are no longer in Kafka"
-    return Confidence.PROVEN, looked
+        gone_too = f"{looked}; {gone} offsets in holes are no longer in Kafka"
+        return (Assumption.OFFSETS_WITHOUT_ROWS,), gone_too
+    return (), looked
 
 
 class _Look:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from coldset.errors import ColdReadError
 from coldset.read import HeldFile, held_files, may_take_out_rows, removed_files
 from coldset.table import PinnedTable, is_complete, summary_value, walk_parents
+from federation.boundary.assumptions import Assumption
 from federation.boundary.columns.held_offsets import Columns, Held, find_held
 from federation.boundary.committed import CommittedOffsets
 from federation.boundary.offset_set import EMPTY, Spans, span, union
@@ -31,11 +32,13 @@ class Past:
         spans: Partition to offsets that ancestors held or recorded as committed.
         floor: The nearest boundary that an ancestor has recorded, if any.
         looked: What was looked at, one sentence each.
+        assumed: What expiry leaves open.
     """
 
     spans: Mapping[int, Spans] = field(default_factory=dict)
     floor: CommittedOffsets | None = None
     looked: tuple[str, ...] = ()
+    assumed: tuple[Assumption, ...] = ()
 
 
 def find_past(pinned: PinnedTable, held: Held, columns: Columns, io_properties: Mapping[str, str]) -> Past:
@@ -71,9 +74,12 @@ def find_past(pinned: PinnedTable, held: Held, columns: Columns, io_properties: 
         looked = (*looked, f"data files that {len(taken)} ancestors have taken out: they held deleted rows")
     if unread:
         looked = (*looked, f"{unread} data files that ancestors have taken out are gone, and were not read")
-    if not is_complete(pinned.table, pinned.snapshot):
+    is_cut = not is_complete(pinned.table, pinned.snapshot)
+    if is_cut:
         looked = (*looked, "older ancestors have been expired: rows that they deleted are not known of")
-    return Past(spans, floor, looked)
+    # What an ancestor has recorded as committed covers what was deleted before.
+    assumed = (Assumption.FORGOTTEN_DELETES,) if is_cut and floor is None else ()
+    return Past(spans, floor, looked, assumed)
 
 
 def _recorded(pinned: PinnedTable) -> CommittedOffsets | None:

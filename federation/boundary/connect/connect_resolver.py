@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from coldset.table import Ancestry, PinnedTable
+from coldset.table import Ancestry, PinnedTable, Snapshot
+from federation.boundary.assumptions import Basis
 from federation.boundary.columns import replaced
-from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
+from federation.boundary.committed import CommittedOffsets, parse_next_offset
 from federation.boundary.connect.control_topic import read_control
+from federation.boundary.connect.lost_files import require_none_lost
 from federation.boundary.connect.sink_history import (
     SharedSinkError,
     SinkCommit,
@@ -25,7 +27,9 @@ from federation.boundary.connect.sink_history import (
     compute_vector,
     newest_ms,
 )
+from federation.boundary.evidence import count_rows
 from federation.boundary.named_partitions import require_every_partition
+from federation.boundary.next_commit import await_newer
 from federation.errors import BoundaryUnknownError, NotOneToOneError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline
@@ -59,7 +63,7 @@ def resolve_connect(
     partitions = client.describe(definition.topic, deadline).partitions
     next_offset: dict[int, int] = {}
     readers: dict[int, str] = {}
-    told = []
+    histories = []
     ancestry = Ancestry(pinned.table, pinned.snapshot)
     topic_id = None
     for name, commits in read_commits(pinned, ancestry).items():
@@ -74,7 +78,7 @@ def resolve_connect(
                 snapshot_id=pinned.snapshot_id,
             ) from exc
         except UnknownHistoryError as exc:
-            raise _unknown(pinned, str(exc)) from exc
+            raise _unknown(pinned, str(exc), may_pass=exc.may_pass) from exc
         newest = newest_ms(history, definition.topic, vector)
         seen = _require_same_records(pinned, definition.topic, vector, newest, client, deadline)
         topic_id = topic_id or seen
@@ -86,12 +90,16 @@ def resolve_connect(
                     "into it",
                 )
             next_offset[partition] = max(offset, next_offset.get(partition, 0))
-        told.append(
-            f"control topic {history.control} below {json.dumps(history.reached)} (group {history.group})"
-        )
-    if not told:
+        histories.append(history)
+    if not histories:
         raise _unknown(pinned, f"no ancestor has a property {CONNECT_OFFSETS_PREFIX}*")
     require_every_partition(pinned, ancestry, definition, client, deadline, next_offset)
+    if ancestry.is_cut:
+        _require_none_lost(pinned, ancestry, histories, client, deadline)
+    told = [
+        f"control topic {each.control} below {json.dumps(each.reached)} (group {each.group})"
+        for each in histories
+    ]
     return CommittedOffsets(
         snapshot_id=pinned.snapshot_id,
         topic_id=topic_id,
@@ -99,7 +107,7 @@ def resolve_connect(
         isolation=None,
         resolver="connect",
         provenance=", ".join(told),
-        confidence=Confidence.EXACT,
+        basis=Basis.RECORD,
         is_kept=False,  # the sink may begin to fill other tables while this one stands still
         looked=tuple(told),
     )
@@ -168,6 +176,25 @@ def _read_history(
     raise _unknown(pinned, f"no control topic with events of the sink was found by the name {name!r}")
 
 
+def _require_none_lost(
+    pinned: PinnedTable,
+    ancestry: Ancestry,
+    histories: Sequence[SinkHistory],
+    client: KafkaClient,
+    deadline: Deadline,
+) -> None:
+    brought = count_rows(ancestry.survivors, _is_of_sink, is_whole=False)
+    try:
+        require_none_lost(pinned, histories, brought.rows, client, deadline)
+    except UnknownHistoryError as exc:
+        raise _unknown(pinned, str(exc)) from exc
+
+
+def _is_of_sink(snapshot: Snapshot) -> bool:
+    properties = {} if snapshot.summary is None else snapshot.summary.additional_properties
+    return any(name.startswith(CONNECT_OFFSETS_PREFIX) for name in properties)
+
+
 def _require_same_records(
     pinned: PinnedTable,
     topic: str,
@@ -199,11 +226,11 @@ def _require_same_records(
     return bounds.topic_id if seen else None
 
 
-def _unknown(pinned: PinnedTable, why: str) -> BoundaryUnknownError:
+def _unknown(pinned: PinnedTable, why: str, *, may_pass: bool = False) -> BoundaryUnknownError:
+    todo = f"{await_newer(pinned)}, or " if may_pass else ""
     return BoundaryUnknownError(
         f"the boundary of snapshot {pinned.snapshot_id} of table {pinned.identifier!r}, which a Kafka "
-        f"Connect sink fills, cannot be told: {why}; read a newer snapshot, keep the control topic's "
-        "records, or name the table's Kafka columns",
+        f"Connect sink fills, cannot be told: {why}; {todo}name the table's Kafka columns",
         table=pinned.identifier,
         snapshot_id=pinned.snapshot_id,
     )

@@ -114,6 +114,19 @@ def decode_event(record: Mapping[str, Any]) -> ControlEvent | None:
         ) from exc
 
 
+def decode_files(record: Mapping[str, Any]) -> list[str]:
+    """Return the paths of the data files that an event of the control topic announces.
+
+    Args:
+        record: The record of an event that `decode_event` has read.
+    """
+    value = record["value"]
+    length = int.from_bytes(value[2:4], "big")
+    body, schema = io.BytesIO(value[4 + length :]), _schema(value[4 : 4 + length])
+    event: Any = fastavro.schemaless_reader(body, schema, None)
+    return [file["file_path"] for file in event["payload"].get("data_files") or ()]
+
+
 @functools.lru_cache(maxsize=256)
 def _schema(header: bytes) -> Any:
     return fastavro.parse_schema(_by_simple_names(json.loads(header)))

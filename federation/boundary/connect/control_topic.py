@@ -8,11 +8,11 @@ not know what the events mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from federation.boundary.connect.control_events import ControlEvent, decode_event
+from federation.boundary.connect.control_events import ControlEvent, decode_event, decode_files
 from foundation.deadline import Deadline
 from foundation.lru import LruCache
 from hotset.drain import drain
@@ -31,6 +31,32 @@ class ControlTopic:
 
 # By identity, which a topic of the same name that was made anew does not share.
 _known: Final = LruCache[str, ControlTopic](16)
+
+
+def read_files(
+    client: KafkaClient, control: ControlTopic, wanted: Collection[tuple[int, int]], deadline: Deadline
+) -> set[str]:
+    """Return the paths of the data files that some events of a control topic announce.
+
+    They are not remembered: there are many, and they are asked for where something is amiss.
+
+    Args:
+        client: The cluster.
+        control: What was read of the topic.
+        wanted: Control partition and offset of the events.
+        deadline: When to give up.
+
+    Raises:
+        HotsetError: The topic could not be read.
+    """
+    ranges = tuple(OffsetRange(p, control.log_start[p], end) for p, end in control.ends.items())
+    return {
+        path
+        for batch in drain(client, control.name, ranges, Isolation.READ_COMMITTED, deadline, has_keys=True)
+        for record in batch.to_pylist()
+        if (record["partition"], record["offset"]) in wanted
+        for path in decode_files(record)
+    }
 
 
 def read_control(client: KafkaClient, topic: str, deadline: Deadline) -> ControlTopic:

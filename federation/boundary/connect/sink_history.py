@@ -19,7 +19,18 @@ _EMPTY: Final[Reached] = {}
 
 
 class UnknownHistoryError(ValueError):
-    """The history tells no boundary; the text says why, without naming the snapshot."""
+    """The history tells no boundary; the text says why, without naming the snapshot.
+
+    `may_pass` says whether the sink's next commit may tell it.
+    """
+
+    may_pass = False
+
+
+class UnfinishedHistoryError(UnknownHistoryError):
+    """The history does not tell the boundary of this commit, and may tell that of the next."""
+
+    may_pass = True
 
 
 class SharedSinkError(UnknownHistoryError):
@@ -110,6 +121,13 @@ def newest_ms(history: SinkHistory, topic: str, vector: Mapping[int, int]) -> di
     }
 
 
+def announced(history: SinkHistory) -> list[ControlEvent]:
+    """Return the events of files for the table that the snapshot takes account of."""
+    reached = history.reached
+    files = (event for event in history.events if event.kind == DATA_WRITTEN and _is_of(event, history))
+    return [event for event in files if event.offset < reached.get(event.partition, 0)]
+
+
 def _require_one_source_and_table(history: SinkHistory, topic: str) -> None:
     """A record of another topic, or one meant for another table, would be in one half only."""
     others = {name for event in history.events for name in event.topics} - {topic}
@@ -169,7 +187,7 @@ def _is_counted(complete: ControlEvent, history: SinkHistory) -> bool:
         return True
     written = [event.offset < below for event in _files_of(complete, history)]
     if any(written) and not all(written):
-        raise UnknownHistoryError(
+        raise UnfinishedHistoryError(
             "the snapshot holds some of the files that a task wrote in one round, and not the others"
         )
     return bool(written) and all(written)
@@ -197,7 +215,7 @@ def _require_nothing_passed_over(history: SinkHistory, topic: str, tops: Mapping
         for (_, partition), offset in event.positions.items():
             top = tops.get(partition)
             if top and offset < top.positions[topic, partition] and event.partition != top.partition:
-                raise UnknownHistoryError(
+                raise UnfinishedHistoryError(
                     f"it holds records of partition {partition} up to {top.positions[topic, partition]}, but "
                     f"not all of those below {offset}, which another task has not committed yet"
                 )
@@ -226,9 +244,9 @@ def _require_beginning(
         if any(p != top.partition and start > accounted.get(p, 0) for p, start in cut.items()):
             unknown.append(partition)
     if unknown:
-        raise UnknownHistoryError(
+        raise UnfinishedHistoryError(
             f"the beginning of control topic {history.control!r} is gone, and what is left does not tell "
-            f"partitions {unknown}"
+            f"partitions {unknown} (keep its records for longer)"
         )
 
 

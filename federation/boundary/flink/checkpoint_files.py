@@ -86,9 +86,13 @@ def find_checkpoint(locations: Sequence[str], job_id: str, checkpoint_id: int) -
         BoundaryUnknownError: A location cannot be read at all.
     """
     seen: set[str] = set()
+    missing: list[str] = []
     for location in locations:
         try:
             filesystem, root = _open(location)
+            if filesystem.get_file_info(root).type == pafs.FileType.NotFound:
+                missing.append(location)
+                continue
             for path in _folders(filesystem, root, job_id, checkpoint_id, seen):
                 try:
                     metadata = _parse(filesystem, f"{path}/{_NAME}")
@@ -105,6 +109,8 @@ def find_checkpoint(locations: Sequence[str], job_id: str, checkpoint_id: int) -
                 location=location,
             ) from exc
     there = f"there are {', '.join(sorted(seen))}" if seen else "nothing of this job is there"
+    if missing:
+        there = f"no folder {' or '.join(missing)} can be seen from here" + (f"; {there}" if seen else "")
     raise CheckpointGoneError(f"not in {', '.join(locations) or 'any folder'}; {there}")
 
 

@@ -39,6 +39,7 @@ class Operator:
 
     Attributes:
         operator_id: Its id, as 32 hexadecimal digits.
+        name: What Flink calls it; empty in formats that do not tell.
         coordinator: State of its coordinator; None if it has none.
         lists: Lists of its subtasks that have the name of a source's or a sink's state.
         state_names: Names of all list states of its subtasks.
@@ -48,6 +49,7 @@ class Operator:
     """
 
     operator_id: str
+    name: str
     coordinator: bytes | None
     lists: tuple[ListState, ...]
     state_names: frozenset[str]
@@ -91,8 +93,10 @@ def parse_metadata(content: bytes) -> Metadata:
 
 
 def _operator(source: StateBytes, version: int) -> Operator:
+    name = ""
     if version >= 5:
-        source.text(), source.text()  # the operator's name, and the user's id of it
+        name = source.text()
+        source.text()  # the user's id of it
     operator_id = source.take(16).hex()
     source.skip(8)  # parallelism, and the largest it may become
     coordinator = None
@@ -114,7 +118,7 @@ def _operator(source: StateBytes, version: int) -> Operator:
             has_finished = True  # its number is written below zero, and nothing follows
         else:
             is_waiting |= _subtask(source, version, found, names)
-    return Operator(operator_id, coordinator, tuple(found), frozenset(names), has_finished, is_waiting)
+    return Operator(operator_id, name, coordinator, tuple(found), frozenset(names), has_finished, is_waiting)
 
 
 def _subtask(source: StateBytes, version: int, found: list[ListState], names: set[str]) -> bool:

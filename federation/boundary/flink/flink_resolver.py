@@ -10,18 +10,25 @@ few checkpoints: one that is gone is an error, unless nothing was written until 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
-from coldset.table import PinnedTable, Snapshot, is_complete, summary_value, walk_parents
-from federation.boundary.committed import CommittedOffsets, Confidence
+from coldset.table import PinnedTable, is_complete
+from federation.boundary.assumptions import Assumption, Basis, in_order
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.flink.checkpoint_files import (
     Checkpoint,
     CheckpointGoneError,
     find_checkpoint,
     find_later,
 )
+from federation.boundary.flink.flink_commits import (
+    FLINK_CHECKPOINT_ID,
+    FLINK_JOB_ID,
+    FlinkJob,
+    jobs_of,
+    place_of,
+)
+from federation.boundary.flink.job_shape import read_shape
 from federation.boundary.flink.later_checkpoint import has_committed_since, has_nothing_to_commit
 from federation.boundary.flink.source_positions import EARLIEST, read_positions
 from federation.boundary.flink.state_bytes import MalformedStateError
@@ -32,24 +39,9 @@ from foundation.deadline import Deadline
 from foundation.lru import LruCache
 from hotset.kafka import KafkaClient, read_log_bounds
 
-FLINK_JOB_ID: Final = "flink.job-id"
-FLINK_CHECKPOINT_ID: Final = "flink.max-committed-checkpoint-id"
-FLINK_OPERATOR_ID: Final = "flink.operator-id"
-
 # A boundary is a matter of the past, so what was found for a snapshot stays true, also after Flink
 # has deleted the checkpoint.
 _found: Final = LruCache[tuple[str, int, str], CommittedOffsets](256)
-
-
-@dataclass(slots=True)
-class _Job:
-    """One job's commits among the ancestors; places count back from the snapshot that is read."""
-
-    job_id: str
-    nearest: int
-    farthest: int
-    first: int  # the lowest checkpoint it committed
-    checkpoints: dict[str, int] = field(default_factory=dict)  # of each sink, the last it committed
 
 
 def resolve_flink(
@@ -65,6 +57,7 @@ def resolve_flink(
 
     Raises:
         BoundaryUnknownError: A checkpoint is gone or not understood, or jobs disagree.
+        NotOneToOneError: A job brings several topics into the table, or divides one between tables.
         HotsetError: Kafka did not tell which partitions the topic has.
     """
     assert pinned.snapshot is not None
@@ -88,15 +81,17 @@ class _Resolution:
         self._deadline = deadline
         self._topic = definition.topic
         self._next_offset: dict[int, int] = {}
+        self._assumed: set[Assumption] = set()
+        self._elsewhere: set[str] = set()  # topics of jobs that do not read this one
         self._told: list[str] = []
         self._looked: list[str] = []
 
     def resolve(self) -> CommittedOffsets:
-        jobs = list(_jobs(self._pinned))
+        jobs = list(jobs_of(self._pinned))
         if not jobs:
             raise self._unknown(f"no ancestor has {FLINK_JOB_ID} and {FLINK_CHECKPOINT_ID}")
         farthest = -1
-        newer: _Job | None = None
+        newer: FlinkJob | None = None
         has_concurrent = False
         for job in jobs:
             is_concurrent = job.nearest < farthest
@@ -113,8 +108,10 @@ class _Resolution:
                 f"{self._topic!r}; correct subscribe, or checkpointLocation",
                 table=self._pinned.identifier,
             )
+        if self._elsewhere:
+            raise self._not_one_to_one(f"other Flink jobs read topics {', '.join(sorted(self._elsewhere))}")
         self._settle()
-        require_none_undone(self._pinned, _place)
+        require_none_undone(self._pinned, place_of)
         return CommittedOffsets(
             snapshot_id=self._pinned.snapshot_id,
             topic_id=None,
@@ -122,11 +119,12 @@ class _Resolution:
             isolation=None,
             resolver="flink",
             provenance=", ".join(self._told),
-            confidence=Confidence.EXACT,
+            basis=Basis.RECORD,
+            assumed=in_order(self._assumed),
             looked=tuple(self._looked),
         )
 
-    def _has(self, job: _Job) -> bool:
+    def _has(self, job: FlinkJob) -> bool:
         # Two jobs may count on by chance; while the older one's checkpoint is there, it is held against.
         checkpoint_id, *others = set(job.checkpoints.values())
         try:
@@ -137,7 +135,7 @@ class _Resolution:
             return False
         return not others
 
-    def _add(self, job: _Job, *, is_concurrent: bool) -> None:
+    def _add(self, job: FlinkJob, *, is_concurrent: bool) -> None:
         for partition, offset in self._positions(job).items():
             known = self._next_offset.get(partition)
             if known is None or (known < 0 <= offset):
@@ -149,7 +147,7 @@ class _Resolution:
                     "boundary is right"
                 )
 
-    def _positions(self, job: _Job) -> dict[int, int]:
+    def _positions(self, job: FlinkJob) -> dict[int, int]:
         found: dict[int, int] | None = None
         for checkpoint_id in sorted(set(job.checkpoints.values()), reverse=True):
             positions = self._read(job, checkpoint_id)
@@ -162,13 +160,14 @@ class _Resolution:
         assert found is not None
         return found
 
-    def _read(self, job: _Job, checkpoint_id: int) -> dict[int, int]:
+    def _read(self, job: FlinkJob, checkpoint_id: int) -> dict[int, int]:
         what = f"checkpoint {checkpoint_id} of Flink job {job.job_id}"
         for attempt in (1, 2):
             try:
                 checkpoint = find_checkpoint(self._definition.checkpoints, job.job_id, checkpoint_id)
                 self._require_sinks(checkpoint, job, checkpoint_id)
                 positions = read_positions(checkpoint.metadata, self._topic, checkpoint.load)
+                self._require_one_to_one(checkpoint, job, reads_topic=bool(positions))
             except (CheckpointGoneError, MalformedStateError) as exc:
                 if attempt == 1:
                     continue  # a live job may have deleted it under our hands
@@ -176,8 +175,7 @@ class _Resolution:
                 if is_gone and (later := self._read_later(job, checkpoint_id)) is not None:
                     return later
                 todo = (
-                    "set checkpointLocation to the folder of the job's checkpoints, keep more of them "
-                    "(execution.checkpointing.num-retained), or give the savepoint it stopped with"
+                    self._what_to_give(job, checkpoint_id)
                     if is_gone
                     else "read it with a release that knows it, or name the table's Kafka columns"
                 )
@@ -186,7 +184,7 @@ class _Resolution:
             return positions
         raise AssertionError("unreachable")
 
-    def _read_later(self, job: _Job, checkpoint_id: int) -> dict[int, int] | None:
+    def _read_later(self, job: FlinkJob, checkpoint_id: int) -> dict[int, int] | None:
         if "" in job.checkpoints or set(job.checkpoints.values()) != {checkpoint_id}:
             return None
         for checkpoint in find_later(self._definition.checkpoints, job.job_id, checkpoint_id):
@@ -195,6 +193,7 @@ class _Resolution:
                 if not has_nothing_to_commit(checkpoint.metadata, job.checkpoints, checkpoint.load):
                     return None
                 positions = read_positions(checkpoint.metadata, self._topic, checkpoint.load)
+                self._require_one_to_one(checkpoint, job, reads_topic=bool(positions))
             except (CheckpointGoneError, MalformedStateError):
                 continue
             if has_committed_since(
@@ -207,11 +206,42 @@ class _Resolution:
             return positions
         return None
 
+    def _what_to_give(self, job: FlinkJob, checkpoint_id: int) -> str:
+        later = find_later(self._definition.checkpoints, job.job_id, checkpoint_id)
+        if not later:
+            return (
+                "set checkpointLocation to the folder of the job's checkpoints, keep more of them "
+                "(execution.checkpointing.num-retained), or give the savepoint it stopped with"
+            )
+        last = later[-1]
+        return (
+            f"{last.folder} is there with number {last.metadata.checkpoint_id}, and does not show that "
+            "nothing was written in between; name the table's Kafka columns (kafkaColumns), or let the job "
+            "commit once more"
+        )
+
+    def _require_one_to_one(self, checkpoint: Checkpoint, job: FlinkJob, *, reads_topic: bool) -> None:
+        sinks = [each for each in job.checkpoints if each]
+        table = self._pinned.identifier
+        shape = read_shape(checkpoint.metadata, self._topic, table, sinks, checkpoint.load)
+        if not reads_topic:
+            self._elsewhere.update(shape.other_topics)
+            return
+        if shape.other_topics and shape.other_tables:
+            self._assumed.add(Assumption.ONE_TO_ONE)  # nothing tells which topic goes where
+            return
+        does = [
+            *([f"reads topics {', '.join(shape.other_topics)}"] if shape.other_topics else ()),
+            *([f"fills tables {', '.join(shape.other_tables)}"] if shape.other_tables else ()),
+        ]
+        if does:
+            raise self._not_one_to_one(f"Flink job {job.job_id} also {does[0]}")
+
     def _tell(self, what: str, checkpoint: Checkpoint, positions: dict[int, int]) -> None:
         self._told.append(what)
         self._looked.append(f"{what}, in {checkpoint.folder}: next offsets {json.dumps(positions)}")
 
-    def _require_sinks(self, checkpoint: Checkpoint, job: _Job, checkpoint_id: int) -> None:
+    def _require_sinks(self, checkpoint: Checkpoint, job: FlinkJob, checkpoint_id: int) -> None:
         there = {operator.operator_id for operator in checkpoint.metadata.operators}
         for operator_id, committed in job.checkpoints.items():
             if operator_id and committed == checkpoint_id and operator_id not in there:
@@ -241,6 +271,15 @@ class _Resolution:
         for partition in unread:
             del self._next_offset[partition]
 
+    def _not_one_to_one(self, why: str) -> NotOneToOneError:
+        return NotOneToOneError(
+            f"table {self._pinned.identifier!r} and topic {self._topic!r} are not one to one: {why}; give "
+            "each topic and table a job of its own; if every record of the topic goes into this table "
+            "alone, set boundary=columns",
+            table=self._pinned.identifier,
+            snapshot_id=self._pinned.snapshot_id,
+        )
+
     def _unknown(self, what: str) -> BoundaryUnknownError:
         return BoundaryUnknownError(
             f"the boundary of snapshot {self._pinned.snapshot_id} of table {self._pinned.identifier!r} is "
@@ -248,22 +287,3 @@ class _Resolution:
             table=self._pinned.identifier,
             snapshot_id=self._pinned.snapshot_id,
         )
-
-
-def _place(snapshot: Snapshot) -> tuple[object, int] | None:
-    job_id, number = summary_value(snapshot, FLINK_JOB_ID), summary_value(snapshot, FLINK_CHECKPOINT_ID)
-    if job_id is None or number is None or not number.isdecimal():
-        return None
-    return (job_id, summary_value(snapshot, FLINK_OPERATOR_ID)), int(number)
-
-
-def _jobs(pinned: PinnedTable) -> Iterator[_Job]:
-    jobs: dict[str, _Job] = {}
-    for place, snapshot in enumerate(walk_parents(pinned.table, pinned.snapshot)):
-        job_id, number = summary_value(snapshot, FLINK_JOB_ID), summary_value(snapshot, FLINK_CHECKPOINT_ID)
-        if job_id is None or number is None or not number.isdecimal():
-            continue
-        job = jobs.setdefault(job_id, _Job(job_id, place, place, int(number)))
-        job.farthest, job.first = place, min(job.first, int(number))
-        job.checkpoints.setdefault(summary_value(snapshot, FLINK_OPERATOR_ID) or "", int(number))
-    yield from jobs.values()

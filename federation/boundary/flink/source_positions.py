@@ -70,6 +70,21 @@ def read_positions(metadata: Metadata, topic: str, load: Load) -> dict[int, int]
     return found
 
 
+def read_other_topics(metadata: Metadata, topic: str, load: Load) -> tuple[str, ...]:
+    """Return the other topics that the job's Kafka sources read.
+
+    Args:
+        metadata: The checkpoint.
+        topic: The topic that is known.
+        load: Returns the bytes of a state.
+
+    Raises:
+        MalformedStateError: A source of the topic is of a kind that is not known.
+    """
+    sources = [each for each in metadata.operators if SOURCE_STATE in each.state_names]
+    return tuple(sorted({name for each in sources for name, _ in _positions(each, topic, load)} - {topic}))
+
+
 def _positions(operator: Operator, topic: str, load: Load) -> Positions:
     contents = [(source, load(source.place)) for source in operator.lists if source.name == SOURCE_STATE]
     try:

@@ -12,7 +12,8 @@ import json
 from typing import Any, Final
 
 from coldset.table import PinnedTable
-from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
+from federation.boundary.assumptions import Assumption, Basis
+from federation.boundary.committed import CommittedOffsets, parse_next_offset
 from federation.errors import BoundaryUnknownError, OptionError
 from federation.options import TableDefinition, resolve
 from foundation.deadline import Deadline
@@ -78,7 +79,8 @@ def parse_declared(text: str) -> CommittedOffsets:
             isolation=None if isolation is None else Isolation(isolation),
             resolver="declared",
             provenance="option committedOffsets",
-            confidence=Confidence.EXACT,
+            basis=Basis.RECORD,
+            assumed=(Assumption.DECLARED,),
             is_kept=False,
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:

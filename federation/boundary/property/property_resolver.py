@@ -19,10 +19,12 @@ from coldset.table import (
     PinnedTable,
     Snapshot,
     adds_nothing_since,
+    adds_rows,
     find_source,
     summary_value,
 )
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.assumptions import Assumption, Basis
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN_TAG, parse_offsets
 from federation.errors import BoundaryUnknownError
 from federation.options import TableDefinition
@@ -72,11 +74,14 @@ class _Lineage:
     def _search(self, snapshot: Snapshot) -> CommittedOffsets:
         ancestry = Ancestry(self._pinned.table, snapshot)
         walked = 0
+        added: Snapshot | None = None
         for ancestor in ancestry:
             walked += 1
             text = summary_value(ancestor, OFFSETS_PROPERTY)
             if text is not None:
-                return self._tell(ancestor, text, walked, ancestry.old_files)
+                found = self._tell(ancestor, text, walked, ancestry.old_files)
+                return self._with_rows_of_others(found, added)
+            added = ancestor if adds_rows(ancestor) else added
             if summary_value(ancestor, SOURCE_ID) is not None:
                 source = find_source(self._pinned.table, ancestor)
                 if source is None:
@@ -91,7 +96,7 @@ class _Lineage:
         if ancestry.is_cut:
             tagged = self._by_tag(ancestry)
             if tagged is not None:
-                return tagged
+                return self._with_rows_of_others(tagged, added)
         raise self._unknown(self._nothing_found(walked, ancestry))
 
     def _tell(self, ancestor: Snapshot, text: str, walked: int, old_files: int) -> CommittedOffsets:
@@ -100,6 +105,21 @@ class _Lineage:
             where += ", which is expired and of which an older metadata file tells"
         self.looked.append(f"{OFFSETS_PROPERTY} in {where}, {walked - 1} back by parents")
         return parse_offsets(text, snapshot_id=ancestor.snapshot_id, provenance=where)
+
+    def _with_rows_of_others(self, found: CommittedOffsets, added: Snapshot | None) -> CommittedOffsets:
+        """Rows that were added without a word may be of records that Kafka brings as well.
+
+        A person spoke of the rows that were there, so after that they are the old writer's.
+        """
+        if added is None:
+            return found
+        if Assumption.DECLARED not in found.assumed:
+            return found.assuming(Assumption.UNMARKED_ROWS)
+        raise self._unknown(
+            f"a person declared what it holds, in {found.provenance}, and snapshot {added.snapshot_id} added "
+            "rows since, of which nobody says which records they are; stop what writes to it, and declare "
+            f"anew what it holds: kafkaiceberg adopt {self._pinned.identifier}"
+        )
 
     def _pick(self, picked: Snapshot, source: Snapshot, text: str) -> CommittedOffsets:
         """Return the boundary of a picked snapshot: what its branch held, and what the source added."""
@@ -144,7 +164,7 @@ class _Lineage:
             return self.boundary_of(parents[0])
         if ancestry.is_cut:
             raise self._unknown(f"the parent of snapshot {snapshot.snapshot_id} has been expired")
-        return CommittedOffsets(None, None, {}, None, "summary", "an empty table", Confidence.EXACT)
+        return CommittedOffsets(None, None, {}, None, "summary", "an empty table", Basis.RECORD)
 
     def _by_tag(self, ancestry: Ancestry) -> CommittedOffsets | None:
         table = self._pinned.table
@@ -166,9 +186,15 @@ class _Lineage:
         if not ancestry.is_cut:
             return f"{seen}; fill the table with a writer that sets it, such as `kafkaiceberg freeze`"
         looked = "".join(f", and {line}" for line in self.looked)
+        name = self._pinned.identifier
+        way = (
+            f"if you know that it is, write that down: kafkaiceberg doctor {name} --repair"
+            if self.looked
+            else f"say once what it holds: kafkaiceberg adopt {name}"
+        )
         return (
             f"{seen}, and older ones have been expired, of which no metadata file tells any more{looked}; "
-            "keep more snapshots, or declare the boundary with committedOffsets"
+            f"{way}"
         )
 
     def _unknown(self, why: str) -> BoundaryUnknownError:

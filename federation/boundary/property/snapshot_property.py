@@ -14,7 +14,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
+from federation.boundary.assumptions import Assumption, Basis, in_order
+from federation.boundary.committed import CommittedOffsets, parse_next_offset
 from federation.errors import BoundaryUnknownError
 from hotset.kafka import Isolation, OffsetRange
 
@@ -31,6 +32,7 @@ def render_offsets(
     next_offset: Mapping[int, int],
     leader_epoch: Mapping[int, int],
     lost: Sequence[OffsetRange] = (),
+    assumed: Sequence[Assumption] = (),
 ) -> str:
     """Return the property's text for a commit.
 
@@ -41,6 +43,7 @@ def render_offsets(
         next_offset: Partition to first offset the table does not hold.
         leader_epoch: Partition to epoch of the leader that gave the end, where known.
         lost: Ranges below that the table does not hold and that are gone from the topic.
+        assumed: What was taken for granted of what the commit is built on.
     """
     partitions = {
         str(partition): {"next_offset": offset}
@@ -54,7 +57,7 @@ def render_offsets(
         "topic_id": topic_id,
         "isolation": isolation.value,
         "partitions": partitions,
-    }
+    } | ({"assumed": list(assumed)} if assumed else {})
     return json.dumps(document, separators=(",", ":"))
 
 
@@ -77,7 +80,8 @@ def parse_offsets(text: str, *, snapshot_id: int, provenance: str) -> CommittedO
             isolation=Isolation(document["isolation"]),
             resolver="summary",
             provenance=provenance,
-            confidence=Confidence.EXACT,
+            basis=Basis.RECORD,
+            assumed=in_order(Assumption(name) for name in document.get("assumed", ())),
             leader_epoch={
                 int(p): int(entry["leader_epoch"])
                 for p, entry in document["partitions"].items()

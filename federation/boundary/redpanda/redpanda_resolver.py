@@ -14,8 +14,9 @@ import json
 import time
 from typing import Final
 
-from coldset.table import PinnedTable, Snapshot, adds_rows, summary_value, walk_parents
-from federation.boundary.committed import CommittedOffsets, Confidence
+from coldset.table import Ancestry, PinnedTable, Snapshot, adds_rows, summary_value, walk_parents
+from federation.boundary.assumptions import Basis
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.redpanda.translation_state import (
     ProxyAddress,
     TranslationState,
@@ -80,7 +81,7 @@ def resolve_redpanda(
         isolation=Isolation.READ_COMMITTED,  # as its tests say: no aborted record gets into a table
         resolver="redpanda",
         provenance=f"translation state of snapshot {told.snapshot_id}, told by Redpanda at {address}",
-        confidence=Confidence.EXACT,
+        basis=Basis.RECORD,
         looked=(f"Redpanda at {address}: {json.dumps(told.next_offset)} in snapshot {told.snapshot_id}",),
     )
 
@@ -125,7 +126,8 @@ def _ask_until_settled(
 
 def is_of(pinned: PinnedTable, told: int | None) -> bool:
     """Return True if what is told of one snapshot is true of the pinned one."""
-    for snapshot in walk_parents(pinned.table, pinned.snapshot):
+    assert pinned.snapshot is not None
+    for snapshot in Ancestry(pinned.table, pinned.snapshot):
         if snapshot.snapshot_id == told:
             return True
         if adds_rows(snapshot) or summary_value(snapshot, REDPANDA_MARK) is not None:

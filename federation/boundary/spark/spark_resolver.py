@@ -18,7 +18,8 @@ from typing import Any, Final
 import pyarrow.fs as pafs
 
 from coldset.table import SOURCE_ID, Ancestry, PinnedTable, find_source, summary_value
-from federation.boundary.committed import CommittedOffsets, Confidence, parse_next_offset
+from federation.boundary.assumptions import Basis
+from federation.boundary.committed import CommittedOffsets, parse_next_offset
 from federation.boundary.first_offsets import require_beginning
 from federation.boundary.named_partitions import require_every_partition
 from federation.errors import BoundaryUnknownError, NotOneToOneError
@@ -95,7 +96,7 @@ def resolve_spark(
         None,
         "spark",
         provenance,
-        Confidence.EXACT,
+        Basis.RECORD,
         lost=lost,
         looked=tuple(looked),
     )
@@ -215,13 +216,18 @@ def _lines(location: str, name: str) -> list[str]:
         filesystem, path = (
             pafs.FileSystem.from_uri(location) if "://" in location else (pafs.LocalFileSystem(), location)
         )
+        if filesystem.get_file_info(path.rstrip("/")).type == pafs.FileType.NotFound:
+            raise BoundaryUnknownError(
+                f"there is no folder {location} that can be seen from here; correct checkpointLocation",
+                location=location,
+            )
         with filesystem.open_input_stream(f"{path.rstrip('/')}/{name}") as stream:
             text = stream.read().decode()
     except (OSError, ValueError) as exc:
         raise BoundaryUnknownError(
             f"{name} cannot be read from Spark checkpoint {location}: {exc}; a checkpoint keeps about "
-            "100 epochs, so "
-            "read a newer snapshot, or correct checkpointLocation",
+            "100 epochs (spark.sql.streaming.minBatchesToRetain), so read a newer snapshot if there is one, "
+            "or correct checkpointLocation",
             location=location,
         ) from exc
     return str(text).splitlines()

@@ -66,6 +66,7 @@ def parse_statement(sql: str, tables: Collection[str]) -> Statement:
         StatementRefusedError: It is more than one statement, not a SELECT, or
             uses a function that reaches outside of its rows.
     """
+    _require_whole(sql)
     _require_small(sql)
     # What a text means depends on nothing but itself and the names of tables.
     key = (sql, frozenset(tables))
@@ -122,6 +123,12 @@ def parse_condition(expression: str, table: str) -> Statement:
     if not tree.get("error") and not is_alone:
         raise StatementRefusedError("a filter is one condition, without anything behind it")
     return parse_statement(text, {table})
+
+
+def _require_whole(sql: str) -> None:
+    # On the way from the tree to SQL every text ends at its first NUL character.
+    if "\0" in sql:
+        raise StatementRefusedError("the statement has a NUL character; write chr(0) in its place")
 
 
 def _require_small(sql: str) -> None:

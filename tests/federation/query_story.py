@@ -1,0 +1,107 @@
+"""A Spark query whose commits a test writes itself, and what an answer says that it assumed.
+
+The checkpoint and the marks are those of the real sink, which other tests hold them against; so a test
+may let the query leave out, repeat or lose what it likes. It must not know what is expected.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import Producer
+
+from federation.boundary import boundary_cache as cache
+from federation.boundary.evidence import settling
+from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
+from tests.builders import HANG_S, Lake, produce, unique, wait_until
+from tests.doctor.ward import held_back
+
+ROWS = pa.schema([("seq", pa.int64())])
+TIMES = ["record_times"]
+
+
+class Query:
+    """A Spark query as its checkpoint and its commits show it; what it commits is up to the test."""
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake = lake.having(checkpointLocation=str(lake.directory / "checkpoint"))
+        self._checkpoint = lake.directory / "checkpoint"
+        for folder in ("offsets", "sources/0"):
+            (self._checkpoint / folder).mkdir(parents=True)
+        (self._checkpoint / "metadata").write_text('{"id":"the-query"}')
+        self._source("sources/0/0", "\0v1\n", 0)
+        self._epoch = -1
+
+    def commit(self, end: int, *seqs: int) -> None:
+        """End an epoch at an offset of partition 0, with these rows."""
+        self._epoch += 1
+        self._source(f"offsets/{self._epoch}", "v1\n{}\n", end)
+        marks = {SPARK_QUERY_ID: "the-query", SPARK_EPOCH_ID: str(self._epoch)}
+        append(self.lake, seqs, **marks)
+
+    def _source(self, name: str, head: str, end: int) -> None:
+        (self._checkpoint / name).write_text(f"{head}{json.dumps({self.lake.topic: {'0': end}})}\n")
+
+
+def append(lake: Lake, seqs: tuple[int, ...], **summary: str) -> None:
+    rows = pa.table({"seq": pa.array(seqs, pa.int64())}, schema=ROWS)
+    lake.load().append(rows, snapshot_properties=summary)
+
+
+def send(lake: Lake, *values: int | None) -> None:
+    produce(lake.bootstrap, lake.topic, [None if value is None else {"seq": value} for value in values])
+
+
+def transact(lake: Lake, *values: int, commits: bool) -> None:
+    """A transaction, whose marker takes one offset more."""
+    producer = Producer(
+        {"bootstrap.servers": lake.bootstrap, "transactional.id": unique("txn"), "log_level": 0}
+    )
+    producer.init_transactions(HANG_S)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(lake.topic, json.dumps({"seq": value}).encode(), partition=0)
+    producer.flush(HANG_S)
+    producer.commit_transaction(HANG_S) if commits else producer.abort_transaction(HANG_S)
+    # The marker is written after the producer has its answer.
+    wait_until(lambda: held_back(lake) == 0, "the transaction's marker")
+
+
+def told(lake: Lake, **options: str) -> dict[str, Any]:
+    scan = lake.open(**options).scan()
+    scan.to_arrow()
+    return scan.receipt.to_dict()
+
+
+def assumed(lake: Lake, **options: str) -> list[str]:
+    """What was assumed beside that the topic is the table's, which times show in all of these."""
+    found = told(lake, **options)["assumed"]
+    assert "record_times" in found
+    return [name for name in found if name != "record_times"]
+
+
+def expire(lake: Lake) -> None:
+    """Take all commits but the last away, and what metadata files tell of them."""
+    table = lake.load()
+    with table.transaction() as change:
+        change.set_properties(
+            {
+                "write.metadata.delete-after-commit.enabled": "true",
+                "write.metadata.previous-versions-max": "1",
+            }
+        )
+    old = [snapshot.snapshot_id for snapshot in lake.load().snapshots()][:-1]
+    lake.load().maintenance.expire_snapshots().by_ids(old).commit()
+    for number in range(3):
+        with lake.load().transaction() as change:
+            change.set_properties({"note": str(number)})
+    forget()
+
+
+def forget() -> None:
+    """Forget what another process would not know."""
+    cache._found.clear()
+    settling._settled.clear()
+    settling._counted.clear()

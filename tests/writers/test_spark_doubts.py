@@ -1,0 +1,116 @@
+"""What Spark's native sink leaves open, with a real query: how it read, which topic, and what it passed over.
+
+None of it is in the checkpoint, and all of it used to be called exact.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from confluent_kafka import Producer
+
+from federation.boundary import boundary_cache as cache
+from federation.boundary.evidence import settling
+from federation.errors import IsolationMismatchError, TopicReplacedError
+from stack.spark_writer import SparkWriter
+from tests.builders import HANG_S, Lake, delete_records, delete_topic, make_topic, wait_until
+from tests.conftest import MakeLake
+from tests.doctor.ward import held_back
+from tests.writers.happenings import ROWS, abort, send
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+
+ISOLATION = "kafka.isolation.level"
+
+
+@pytest.fixture
+def made(lake: MakeLake) -> Lake:
+    fresh = lake(partitions=1, schema=ROWS)
+    return fresh.having(checkpointLocation=str(fresh.directory / "query"))
+
+
+def stream(writer: SparkWriter, lake: Lake, **source: str) -> None:
+    """Let the query take what the topic holds now, by the source's own defaults where nothing is said."""
+    source = {
+        "kafka.bootstrap.servers": lake.bootstrap,
+        "subscribe": lake.topic,
+        ISOLATION: "read_uncommitted",
+        **{key.replace("_", "."): value for key, value in source.items()},
+    }
+    writer.stream(
+        lake.directory / "catalog.db",
+        table=lake.table,
+        checkpoint=str(lake.directory / "query"),
+        schema="seq long",
+        source=source,
+    )
+
+
+def told(lake: Lake, **options: str) -> tuple[int, str, list[str]]:
+    """Rows of the answer, how sure it is, and what it assumes."""
+    scan = lake.open(**options).scan()
+    rows = scan.to_arrow().num_rows
+    found = scan.receipt.to_dict()
+    return rows, found["boundary"]["confidence"], found["assumed"]
+
+
+def test_aborted_records_that_the_default_isolation_has_written_are_named(
+    made: Lake, spark_writer: SparkWriter
+) -> None:
+    send(made, range(20), partition=0)
+    abort(made, range(900, 950), partition=0)
+    wait_until(lambda: held_back(made) == 0, "the transaction's marker")
+    send(made, range(20, 30), partition=0)
+    stream(spark_writer, made)
+    send(made, range(30, 35), partition=0)
+
+    assert told(made) == (85, "estimated", ["record_times", "writer_isolation"])
+    assert told(made, **{ISOLATION: "read_uncommitted"}) == (85, "proven", ["record_times"])
+    with pytest.raises(IsolationMismatchError):
+        made.open(**{ISOLATION: "read_committed"}).cut()
+
+
+def test_without_transactions_the_isolation_is_no_question(made: Lake, spark_writer: SparkWriter) -> None:
+    send(made, range(20), partition=0)
+    stream(spark_writer, made)
+    send(made, range(20, 25), partition=0)
+
+    assert told(made) == (25, "proven", ["record_times"])
+
+
+@pytest.mark.parametrize("after_ms", [0, 120_000], ids=["at once", "minutes later"])
+def test_a_topic_made_anew_and_longer_is_never_exact(
+    made: Lake, spark_writer: SparkWriter, after_ms: int
+) -> None:
+    send(made, range(30), partition=0)
+    stream(spark_writer, made)
+    delete_topic(made.bootstrap, made.topic)
+    make_topic(made.bootstrap, made.topic, partitions=1)
+    producer = Producer({"bootstrap.servers": made.bootstrap, "log_level": 0})
+    for seq in range(100):
+        now_ms = time.time_ns() // 1_000_000 + after_ms
+        producer.produce(made.topic, b'{"seq": %d}' % seq, partition=0, timestamp=now_ms)
+    assert producer.flush(HANG_S) == 0
+
+    if after_ms:
+        with pytest.raises(TopicReplacedError, match="younger than snapshot"):
+            made.open().cut()
+    else:
+        assert told(made) == (100, "estimated", ["same_topic"])
+
+
+def test_a_hole_that_the_query_has_passed_is_named(made: Lake, spark_writer: SparkWriter) -> None:
+    send(made, range(20), partition=0)
+    stream(spark_writer, made)
+    send(made, range(20, 40), partition=0)
+    delete_records(made.bootstrap, made.topic, {0: 30})
+    stream(spark_writer, made, failOnDataLoss="false")
+    cache._found.clear()
+    settling._settled.clear()
+    settling._counted.clear()
+
+    rows, confidence, assumed = told(made, **{ISOLATION: "read_uncommitted"})
+
+    assert (rows, confidence) == (30, "estimated")
+    assert "offsets_without_rows" in assumed
