@@ -17,7 +17,8 @@ import federation.cut.take as take
 import federation.table as table
 import hotset.kafka.client as client
 import hotset.kafka.log_bounds as bounds
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.assumptions import Basis
+from federation.boundary.committed import CommittedOffsets
 from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN_TAG, parse_offsets
 from federation.cut.cut import Cut
 from federation.errors import BoundaryUnknownError
@@ -27,7 +28,7 @@ from tests.oracle.model.edges import Edges
 from tests.oracle.model.state import TOPIC
 
 Patch = pytest.MonkeyPatch
-_NOTHING: Final = CommittedOffsets(None, None, {}, None, "summary", "nothing", Confidence.EXACT)
+_NOTHING: Final = CommittedOffsets(None, None, {}, None, "summary", "nothing", Basis.RECORD)
 
 
 def _once_a_run(edges: Edges, real: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import federation.cut.take as take
 from coldset.table.catalog import open_catalog, pin
-from federation.boundary.committed import CommittedOffsets, Confidence
+from federation.boundary.assumptions import Basis
+from federation.boundary.committed import CommittedOffsets
 from federation.cut.cut import Cut
 from federation.errors import CutError
 from federation.table import FederatedTable, Scan
@@ -153,7 +154,7 @@ def _with_boundary(resolve: Any, edges: Edges, world: World, asks: Asks) -> Iter
 
 
 def _boundary(next_offset: Mapping[int, int]) -> CommittedOffsets:
-    return CommittedOffsets(None, None, next_offset, None, "declared", "a guess", Confidence.ESTIMATED)
+    return CommittedOffsets(None, None, next_offset, None, "declared", "a guess", Basis.ROWS)
 
 
 def _largest(rows: list[int]) -> dict[int, int]:
