@@ -6,7 +6,6 @@ gateway and Spark ask all the while. The answers are kept and judged once the fa
 
 from __future__ import annotations
 
-import socket
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stack import ManagedProcess
+from stack.ports import free_port
 from tests.builders import Lake, wait_until, write_config
 from tests.oracle import ways
 from tests.oracle.checker import Asked, Observed, Score, Verdict
@@ -160,9 +160,3 @@ def has_both_halves(asked: Asked) -> bool:
 
 def told(scores: list[Score], verdict: Verdict) -> str:
     return "\n".join(str(score) for score in scores if score.verdict is verdict)[:4000]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -6,16 +6,15 @@ Tests of real writers share these words, whichever writer it is; none of them is
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
-from confluent_kafka import Producer
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.table import Table
 
-from tests.builders import HANG_S, Lake, produce, unique
+from tests.builders import Lake, produce
+from tests.transactions import transaction
 
 ROWS = pa.schema([("seq", pa.int64())])
 
@@ -27,35 +26,13 @@ def send(lake: Lake, values: Iterable[Any], *, partition: int) -> None:
 
 
 def abort(lake: Lake, values: range, *, partition: int) -> None:
-    with transaction(lake, lake.topic, _rows(values), partition=partition, commits=False):
+    with transaction(lake.bootstrap, lake.topic, _rows(values), partition=partition, commits=False):
         pass
 
 
 def send_in_transaction(lake: Lake, values: range, *, partition: int) -> None:
-    with transaction(lake, lake.topic, _rows(values), partition=partition, commits=True):
+    with transaction(lake.bootstrap, lake.topic, _rows(values), partition=partition):
         pass
-
-
-@contextmanager
-def transaction(
-    lake: Lake, topic: str, values: Iterable[bytes], *, partition: int, commits: bool
-) -> Iterator[None]:
-    """Keep a transaction open that has sent some records, and end it at the end."""
-    producer = Producer(
-        {"bootstrap.servers": lake.bootstrap, "transactional.id": unique("txn"), "log_level": 0}
-    )
-    producer.init_transactions(HANG_S)
-    producer.begin_transaction()
-    for value in values:
-        producer.produce(topic, value, partition=partition)
-    producer.flush(HANG_S)
-    try:
-        yield
-    finally:
-        if commits:
-            producer.commit_transaction(HANG_S)
-        else:
-            producer.abort_transaction(HANG_S)
 
 
 def compact(table: Table) -> None:

@@ -20,7 +20,8 @@ from stack.connect import ConnectWorker
 from tests.builders import delete_records, delete_topic, make_table, make_topic, unique, wait_until
 from tests.conftest import MakeLake
 from tests.exactness import assert_exact_at_every_snapshot, seqs
-from tests.writers.happenings import ROWS, abort, compact, send, transaction
+from tests.transactions import transaction
+from tests.writers.happenings import ROWS, abort, compact, send
 from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, forget
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -53,7 +54,7 @@ def test_an_open_transaction_on_the_control_topic_holds_nothing_up(
     send(made, range(20, 30), partition=1)
 
     begun = [b"what a killed task had begun to say"]
-    with transaction(made, sink.control, begun, partition=0, commits=False):
+    with transaction(made.bootstrap, sink.control, begun, commits=False):
         assert_exact_at_every_snapshot(made, seqs(range(30)), resolver="connect")
 
 

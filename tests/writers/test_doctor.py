@@ -13,7 +13,7 @@ from stack.connect import ConnectWorker
 from stack.spark_writer import SparkWriter
 from tests.builders import Lake
 from tests.conftest import MakeLake
-from tests.doctor.ward import COLUMNS, ROWS, codes, found, held_back, wait_until
+from tests.doctor.ward import COLUMNS, ROWS, codes, found
 from tests.writers.happenings import abort, send
 from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink
 
@@ -24,7 +24,6 @@ def filled(lake: Lake, worker: ConnectWorker, isolation: str, rows: int) -> Repo
     """Ten records, five aborted ones, five records and two tombstones, as the sink takes them."""
     send(lake, range(10), partition=0)
     abort(lake, range(900, 905), partition=0)
-    wait_until(lambda: held_back(lake) == 0, "the transaction's marker")
     send(lake, [*range(10, 13), None, *range(13, 15), None], partition=0)
     with Sink(worker, lake, isolation=isolation, more=METADATA) as sink:
         sink.wait_for_rows(rows)
@@ -66,7 +65,6 @@ def test_a_spark_query_is_found_out_by_what_it_read(
     made = lake(partitions=1, schema=ROWS).having(kafkaColumns=COLUMNS)
     send(made, range(10), partition=0)
     abort(made, range(900, 905), partition=0)
-    wait_until(lambda: held_back(made) == 0, "the transaction's marker")
     send(made, range(10, 15), partition=0)
     spark_writer.stream(
         made.directory / "catalog.db",

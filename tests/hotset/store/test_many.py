@@ -32,7 +32,7 @@ pytestmark = pytest.mark.kafka
 READER = """
 import json, sys
 from federation.table import open_table
-from federation.config import Config
+from federation.options.config import Config
 table, options = sys.argv[1], json.loads(sys.argv[2])
 while True:
     scan = open_table(table, options, config=Config()).scan(["seq"])
