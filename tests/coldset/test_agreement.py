@@ -26,10 +26,34 @@ if TYPE_CHECKING:
 
 ALL = {**SHAPES, **CORNERS, **RARE_TYPES}
 
+# One of each kind; the others, and most of them behind servers, are as telling and take minutes.
+TELLING = {
+    "sqlite+disk": {
+        "columns are added, renamed, dropped and named anew",
+        "fields of structs, lists and maps change",
+        "the spec changes and changes back",
+        "rows are deleted by position, in partitions",
+        "deletion vectors grow, over older deletes",
+        "keys are of columns that have changed since",
+        "everything at once, and compacted",
+        "data files are ORC",
+        "columns came with defaults",
+    },
+    "rest+s3": {"everything at once, and compacted"},
+}
+
 pytestmark = [pytest.mark.spark]
 
 
-@pytest.mark.parametrize("shape", ALL)
+@pytest.mark.parametrize(
+    ("spark_table", "shape"),
+    [
+        pytest.param(site, shape, marks=[] if shape in telling else [pytest.mark.long])
+        for site, telling in TELLING.items()
+        for shape in ALL
+    ],
+    indirect=["spark_table"],
+)
 def test_every_reader_has_the_rows_that_spark_reads(
     shape: str, spark_table: SparkTable, spark: SparkSession
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from stack.spark_writer import SparkWriter
 from tests.coldset.histories import try_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 @pytest.mark.parametrize("seed", [11, 12, 13])

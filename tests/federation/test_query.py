@@ -243,7 +243,6 @@ def test_a_table_is_described_without_reading_it(broken: Lake) -> None:
 
 
 @pytest.mark.kafka
-@pytest.mark.slow
 def test_a_broker_that_stops_answering_ends_in_an_error(half: Lake, broker: KafkaBroker) -> None:
     tables = {half.table: half.merged(planTimeoutMs="500")}
     broker.pause()

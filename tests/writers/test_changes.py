@@ -15,7 +15,7 @@ from tests.conftest import MakeLake
 from tests.hotset.changes import debezium, mysql_source, text
 from tests.writers.sink import Sink
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PATTERN = "lake.{db}_{table}"
 TRANSFORM = {

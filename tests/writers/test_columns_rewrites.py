@@ -13,7 +13,7 @@ from stack.spark_writer import SparkWriter
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
 
 ROWS = pa.schema([("seq", pa.int64()), ("kafka_partition", pa.int32()), ("kafka_offset", pa.int64())])
 COLUMNS = {"kafkaColumns": "partition=kafka_partition,offset=kafka_offset"}

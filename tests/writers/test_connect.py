@@ -21,7 +21,7 @@ from tests.exactness import assert_exact_at_every_snapshot, seqs
 from tests.writers.happenings import ROWS, abort, send
 from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, forget
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 
 def test_a_killed_worker_idle_partitions_and_aborted_records(lake: MakeLake, worker: ConnectWorker) -> None:

@@ -24,7 +24,7 @@ from tests.transactions import transaction
 from tests.writers.happenings import ROWS, abort, compact, send
 from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, forget
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 
 def test_a_sink_that_reads_uncommitted_is_exact_in_its_own_terms(

@@ -12,7 +12,7 @@ import pytest
 from stack.spark_writer import SparkWriter
 from tests.conftest import MakeLake
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
 
 ROWS = pa.schema([("id", pa.int64()), ("grp", pa.string())])
 

@@ -17,7 +17,7 @@ from tests.doctor.ward import COLUMNS, ROWS, codes, found
 from tests.writers.happenings import abort, send
 from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 
 def filled(lake: Lake, worker: ConnectWorker, isolation: str, rows: int) -> Report:

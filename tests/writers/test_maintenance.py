@@ -22,7 +22,7 @@ from stack.spark_writer import SparkWriter
 from tests.builders import Lake, clip, commit_until, produce
 from tests.conftest import MakeLake
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
 
 ROWS = pa.schema([("seq", pa.int64())])
 EXPIRE = (

@@ -25,7 +25,7 @@ from tests.conftest import MakeLake
 from tests.exactness import assert_exact_at_every_snapshot, seqs
 from tests.writers.happenings import ROWS, abort, compact, send, send_in_transaction
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
 
 POSITION = pa.schema([("seq", pa.int64()), ("kafka_partition", pa.int32()), ("kafka_offset", pa.int64())])
 KAFKA_COLUMNS = "partition=kafka_partition,offset=kafka_offset"

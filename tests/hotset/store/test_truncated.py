@@ -1,7 +1,7 @@
 """What was kept of a log that was cut back counts only as far as the log still has it.
 
 A later leader asks nothing of records that are its own; of an older leader's records it is asked how far
-they reach. The log is cut back in its file here, and by a real unclean election in the slow test.
+they reach. The log is cut back in its file here, and by a real unclean election in the long test.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def test_an_older_cut_does_not_see_what_a_later_leader_wrote(own_broker: KafkaBr
     assert sorted(rows["seq"].to_pylist()) == [0, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_records_lost_by_an_unclean_election_are_not_answered_from_the_store(tmp_path: Path) -> None:
     with KafkaCluster.start(tmp_path / "cluster") as cluster:
         lake = kept_lake(cluster.bootstrap, tmp_path)
