@@ -20,7 +20,6 @@ from stack.objects import ObjectStore
 from stack.postgres import PostgresServer
 from stack.registry import SchemaRegistryServer
 from stack.rest_catalog import RestCatalog
-from stack.spark_writer import SparkWriter
 from tests.builders import EVENTS, Lake, new_lake
 from tests.oracle.world import TALLY
 from tests.services import Watch
@@ -28,6 +27,8 @@ from tests.services import Watch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
+pytest_plugins = ["tests.fixtures.stage_fixtures"]
 
 # Before anything starts a JVM, and for all of them: services, Spark, and what tests run as programs.
 os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED)
@@ -164,10 +165,3 @@ def spark(no_configuration: None) -> Iterator[SparkSession]:
         session = open_session("tests")
         yield session
         session.stop()
-
-
-@pytest.fixture(scope="session")
-def spark_writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkWriter]:
-    """A Spark program with Iceberg's runtime, for streaming queries and statements of any lake."""
-    with SparkWriter(tmp_path_factory.mktemp("spark_writer")) as running:
-        yield running

@@ -33,10 +33,16 @@ def begin(
 
 @contextmanager
 def transaction(
-    bootstrap: str, topic: str, values: Iterable[bytes], *, partition: int = 0, commits: bool = True
+    bootstrap: str,
+    topic: str,
+    values: Iterable[bytes],
+    *,
+    partition: int = 0,
+    commits: bool = True,
+    timestamp_ms: int = 0,
 ) -> Iterator[None]:
     """Keep a transaction open that has sent some records, and end it at the end, when no other is open."""
-    producer = begin(bootstrap, topic, values, partition=partition)
+    producer = begin(bootstrap, topic, values, partition=partition, timestamp_ms=timestamp_ms)
     try:
         yield
     finally:

@@ -13,25 +13,32 @@ import pyarrow as pa
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.table import Table
 
-from tests.builders import Lake, produce
+from tests.builders import produce
+from tests.fixtures.stages import StagedLake
 from tests.transactions import transaction
 
 ROWS = pa.schema([("seq", pa.int64())])
 
 
-def send(lake: Lake, values: Iterable[Any], *, partition: int) -> None:
+def send(lake: StagedLake, values: Iterable[Any], *, partition: int) -> None:
     """Send numbers as rows, other values as they are."""
     body = [{"seq": value} if isinstance(value, int) else value for value in values]
-    produce(lake.bootstrap, lake.topic, body, partition=partition)
+    produce(lake.bootstrap, lake.topic, body, partition=partition, timestamp_ms=lake.stage.time_ms())
 
 
-def abort(lake: Lake, values: range, *, partition: int) -> None:
-    with transaction(lake.bootstrap, lake.topic, _rows(values), partition=partition, commits=False):
-        pass
+def abort(lake: StagedLake, values: range, *, partition: int) -> None:
+    _transact(lake, values, partition, commits=False)
 
 
-def send_in_transaction(lake: Lake, values: range, *, partition: int) -> None:
-    with transaction(lake.bootstrap, lake.topic, _rows(values), partition=partition):
+def send_in_transaction(lake: StagedLake, values: range, *, partition: int) -> None:
+    _transact(lake, values, partition, commits=True)
+
+
+def _transact(lake: StagedLake, values: range, partition: int, *, commits: bool) -> None:
+    rows, time_ms = [json.dumps({"seq": value}).encode() for value in values], lake.stage.time_ms()
+    with transaction(
+        lake.bootstrap, lake.topic, rows, partition=partition, commits=commits, timestamp_ms=time_ms
+    ):
         pass
 
 
@@ -43,7 +50,3 @@ def compact(table: Table) -> None:
             commit.delete_data_file(file)
         for file in _dataframe_to_data_files(table.metadata, rows, table.io):
             commit.append_data_file(file)
-
-
-def _rows(values: range) -> list[bytes]:
-    return [json.dumps({"seq": value}).encode() for value in values]
