@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 # Fixtures that start a service, and older marks that say the same of a whole file.
-SERVERS: Final = {"broker", "cluster", "postgres", "registry", "rest_on_store", "store"}
+SERVERS: Final = {"broker", "cluster", "frail_broker", "postgres", "registry", "rest_on_store", "store"}
 FIXTURES: Final = SERVERS | {"spark"}
 MARKS: Final = ("kafka", "registry", "spark")
 PROGRAMS: Final = {"initdb", "java", "postgres", "spark-submit"}

@@ -135,12 +135,13 @@ def test_a_database_that_is_gone_and_one_that_refuses_are_told_apart(
     assert "a-wrong-one" not in refused
 
 
-def test_a_server_that_restarts_is_found_again(make: MakeSite, postgres: PostgresServer) -> None:
-    site = make("postgres+disk")
-    before = site.pin()
-    postgres.restart()
+def test_a_server_that_restarts_is_found_again(make: MakeSite) -> None:
+    with PostgresServer.start() as own:
+        site = make("postgres+disk", uri=own.uri)
+        before = site.pin()
+        own.restart()
 
-    assert site.pin().uuid == before.uuid
+        assert site.pin().uuid == before.uuid
 
 
 def read_with(site: Site, storage: dict[str, str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -23,7 +24,7 @@ from hotset.kafka.offsets import Isolation, OffsetRange
 from pipeline.errors import FencedError
 from pipeline.freeze import commit
 from stack import KafkaBroker
-from tests.builders import HANG_S, Lake, commit_until, make_topic, produce, stage_rows, unique
+from tests.builders import HANG_S, Lake, commit_until, make_topic, new_lake, produce, stage_rows, unique
 from tests.clock import clock_of
 from tests.conftest import MakeLake
 
@@ -110,20 +111,23 @@ def test_a_table_property_cannot_choose_code_to_run(
     assert type(pinned.table.io).__name__ == "PyArrowFileIO"
 
 
-def test_the_time_limit_reaches_a_read_that_waits_for_kafka(lake: MakeLake, broker: KafkaBroker) -> None:
-    made = filled(lake)
+def test_the_time_limit_reaches_a_read_that_waits_for_kafka(
+    frail_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    made = new_lake(frail_broker.bootstrap, tmp_path)
+    produce(made.bootstrap, made.topic, [{"producer": "p", "seq": 0}])
     tables = {made.table: made.merged(planTimeoutMs="600000", readTimeoutMs="600000")}
     run_query(f"SELECT count(*) FROM {made.table}", tables)
     # Who waits for the read's own limits is given an answer after all.
-    in_the_end = threading.Timer(HANG_S, broker.resume)
-    broker.pause()
+    in_the_end = threading.Timer(HANG_S, frail_broker.resume)
+    frail_broker.pause()
     in_the_end.start()
     try:
         with pytest.raises(Exception, match=r"1000 ms|no answer|stopped") as raised:
             run_query(f"SELECT count(*) FROM {made.table}", tables, Limits(timeout_ms=1000))
     finally:
         in_the_end.cancel()
-        broker.resume()
+        frail_broker.resume()
 
     assert getattr(raised.value, "retriable", False)
 
