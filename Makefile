@@ -10,6 +10,10 @@ PROCESSES ?= 2
 PYTEST_ARGS ?=
 RECORDS ?= 50000
 
+# What is locked: all that people may ask for, and what developers need. Not `all`, which pip-compile
+# would lock as this folder.
+EXTRAS := dev gateway postgres protobuf spark
+
 BIN := .venv/bin
 POMS := $(wildcard stack/jars/*.pom.xml)
 JARS := $(POMS:stack/jars/%.pom.xml=build/jars/%/.stamp)
@@ -65,7 +69,7 @@ docs: setup ## render OPTIONS.md, ERRORS.md and DOCTOR.md from the code
 	@$(BIN)/python -m kafkaiceberg docs
 
 lock: setup ## choose package versions anew from pyproject.toml
-	@$(BIN)/pip-compile --quiet --upgrade --generate-hashes --extra dev --strip-extras --allow-unsafe \
+	@$(BIN)/pip-compile --quiet --upgrade --generate-hashes $(EXTRAS:%=--extra %) --strip-extras --allow-unsafe \
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 		--output-file requirements.lock pyproject.toml
 

@@ -43,7 +43,6 @@ READ_MS: Final = 600_000
 # The least that a ratio should be on two quiet cores. Printed and not asserted: it depends on the machine.
 AIMS: Final = {
     "hot_read_drain_against_consume": 2.0,
-    "hot_read_python_against_native": 0.4,
     "hot_read_json_against_spark": 5.0,
 }
 MEMORY_AIM: Final = 1.1  # and at most this
@@ -71,19 +70,17 @@ def _measure_python(bootstrap: str, report: Report, records: int, runs: int) -> 
         "consume": lambda: _consume(bootstrap, records, {"check.crcs": True, "fetch.queue.backoff.ms": 1}),
         "consume_without_checksums": lambda: _consume(bootstrap, records, {"fetch.queue.backoff.ms": 1}),
         "consume_as_it_comes": lambda: _consume(bootstrap, records, {}),
-        "json_native": lambda: _decode(bootstrap, pure=""),
-        "json_python": lambda: _decode(bootstrap, pure="1"),
+        "json_native": lambda: _decode(bootstrap),
     }
     note("hot_read: reading")
     times = interleave({name: _expecting(records, way) for name, way in ways.items()}, runs)
     rates = {name: records / median(found) * 1000 for name, found in times.items()}
     for name, rate in rates.items():
         report.case(f"hot_read_{name}", rate, "rows/s", runs=runs, records=records)
-    drained, json_native = rates["drain_native"], rates["json_native"]
+    drained = rates["drain_native"]
     _ratio(report, "hot_read_drain_against_consume", drained / rates["consume"])
     for name in ("consume_without_checksums", "consume_as_it_comes"):
         _ratio(report, f"hot_read_drain_against_{name}", drained / rates[name])
-    _ratio(report, "hot_read_python_against_native", rates["json_python"] / json_native)
     return rates
 
 
@@ -152,8 +149,8 @@ def _drain(bootstrap: str, records: int, *, pure: str) -> int:
     return sum(batch.num_rows for batch in batches)
 
 
-def _decode(bootstrap: str, *, pure: str) -> int:
-    os.environ[PURE] = pure
+def _decode(bootstrap: str) -> int:
+    os.environ[PURE] = ""
     options = {
         "kafka.bootstrap.servers": bootstrap,
         "subscribe": TOPIC,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from federation.cut import Cut, TakenCut, resume_cut, take_cut
-from federation.options import Config, Part, list_of, load_config, merge_options, split_name
+from federation.options import OPTIONS, Config, Part, load_config, merge_options, split_name
 from federation.plan import answer_schema, match_files, plan_cold_splits, plan_hot
 from federation.read import ColdMeter, HotMeter, Progress, read_split
 from federation.receipt import TableReceipt, build_receipt
@@ -50,7 +50,7 @@ class FederatedTable:
             CutTokenError: The cut is of another table.
         """
         taken = take_cut(self.options) if cut is None else resume_cut(self.options, cut)
-        wanted = columns if columns is not None else list_of(self.options, "columns")
+        wanted = columns if columns is not None else OPTIONS.list_of(self.options, "columns")
         return Scan(taken, answer_schema(taken, wanted, part=self.part), self.part)
 
 

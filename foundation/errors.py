@@ -1,7 +1,8 @@
 """The root of every error that this project raises on purpose.
 
 Callers decide what to do from the class attributes, never from the message. Each package has a tree of
-its own below this class, so `except KafkaIcebergError` catches whatever any of them declares.
+its own below this class, so `except KafkaIcebergError` catches whatever any of them declares. What can
+happen to every package is here, too.
 """
 
 from __future__ import annotations
@@ -28,3 +29,10 @@ class KafkaIcebergError(Exception):
     def __init__(self, message: str, **details: object) -> None:
         super().__init__(message)
         self.details = details
+
+
+class ExtraMissingError(KafkaIcebergError, ImportError):
+    """What was asked for needs an extra of the package that is not installed."""
+
+    code = "EXTRA_MISSING"
+    kind = "user"

@@ -22,6 +22,7 @@ from typing import Any, Final
 from federation.errors import OptionError
 from federation.options import Config, load_config, merge_options
 from foundation.errors import KafkaIcebergError
+from foundation.extras import require_extra
 from kafkaiceberg.doctor import EXIT, add_doctor, parse_look_back, render_report
 from kafkaiceberg.render import render_answer, render_cut, render_version
 
@@ -204,6 +205,7 @@ def _doctor(parsed: argparse.Namespace) -> int:
 
 
 def _freeze(parsed: argparse.Namespace) -> int:
+    require_extra("spark", "kafkaiceberg freeze")
     from federation.receipt import render_bad
     from pipeline.freeze import freeze_once
     from pipeline.session import open_session
@@ -237,6 +239,7 @@ def _freeze(parsed: argparse.Namespace) -> int:
 
 
 def _serve(parsed: argparse.Namespace) -> int:
+    require_extra("gateway", "kafkaiceberg serve")
     from sql_gateway.serve import serve
     from sql_gateway.settings import parse_settings
 

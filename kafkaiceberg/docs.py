@@ -16,7 +16,7 @@ import hotset.errors  # noqa: F401
 import pipeline.errors  # noqa: F401
 import sql_gateway.errors  # noqa: F401
 from federation.doctor import KINDS
-from federation.options import OPTIONS, PASSTHROUGH, Option
+from federation.options import OPTIONS, Option
 from foundation.errors import KafkaIcebergError
 from hotset.kafka import ALLOWED_KAFKA_PROPERTIES
 from kafkaiceberg.doctor import EXIT
@@ -29,9 +29,9 @@ def pages() -> dict[str, str]:
 
 
 def error_classes() -> list[Any]:
-    """Return every error class that users can meet, roots left out, by code."""
-    found: list[Any] = [cls for root in KafkaIcebergError.__subclasses__() for cls in _below(root)]
-    return sorted(found, key=_code)
+    """Return every error class that users can meet, roots of trees left out, by code."""
+    roots = {cls for cls in KafkaIcebergError.__subclasses__() if cls.__subclasses__()}
+    return sorted((cls for cls in _below(KafkaIcebergError) if cls not in roots), key=_code)
 
 
 def _code(cls: Any) -> str:
@@ -39,7 +39,7 @@ def _code(cls: Any) -> str:
 
 
 def _below(root: type) -> Iterator[Any]:
-    below: list[type] = root.__subclasses__()
+    below: list[Any] = root.__subclasses__()
     for cls in below:
         yield cls
         yield from _below(cls)
@@ -62,8 +62,11 @@ def _options_page() -> str:
         "",
         "## Options of a table",
         "",
-        *_table(OPTIONS, with_property=True),
-        *(f"| `{prefix}<property>` | string | | {text} | no |" for prefix, text in PASSTHROUGH.items()),
+        *_table(OPTIONS.declared, with_property=True),
+        *(
+            f"| `{prefix}<property>` | string | | {text} | no |"
+            for prefix, text in OPTIONS.passthrough.items()
+        ),
         "",
         "Kafka properties that may be set, by librdkafka's names and meanings:",
         ", ".join(f"`{name}`" for name in sorted(ALLOWED_KAFKA_PROPERTIES)) + ".",
@@ -72,7 +75,7 @@ def _options_page() -> str:
         "",
         "In section `[gateway]` of `kafkaiceberg.toml`.",
         "",
-        *_table(SETTINGS, with_property=False),
+        *_table(SETTINGS.declared, with_property=False),
     ]
     return "\n".join(lines) + "\n"
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from federation.cut import TakenCut
-from federation.options import value_of
+from federation.options import OPTIONS
 from hotset.decode import BadRecords
 from pipeline.errors import FreezeOptionError
 
@@ -27,7 +27,7 @@ def check_options(options: Mapping[str, str]) -> None:
     for name in ("snapshot-id", "branch", "tag", "cut", "columns"):
         if name in options:
             raise FreezeOptionError(f"a freeze appends whole rows to the main branch; remove option {name!r}")
-    if value_of(options, "read") == "hot":
+    if OPTIONS.value_of(options, "read") == "hot":
         raise FreezeOptionError(
             f"table {options['path']!r} does not exist for a freeze (read=hot); create it in the catalog, "
             "then remove options 'read' and 'schema'"

@@ -16,10 +16,9 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from coldset.errors import ColdsetError
 from coldset.table import PinnedTable, open_catalog
@@ -36,6 +35,9 @@ from hotset.errors import HotsetError
 from hotset.kafka import connect
 from pipeline.errors import FencedError
 from pipeline.freezable import check_cut, check_options
+
+if TYPE_CHECKING:  # the session is the caller's, and whoever has none needs no Spark
+    from pyspark.sql import SparkSession
 
 # In the summary of each snapshot that a freeze makes: how many records of its cut it left out.
 BAD_PROPERTY: Final = "kafkaiceberg.records-bad"
@@ -89,7 +91,7 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
 
     Args:
         spark: The session whose executors read and write.
-        options: From `federation.definition.merge_options`.
+        options: From `federation.options.merge_options`.
 
     Raises:
         FencedError: Another commit moved the boundary; nothing of this one is in the table.

@@ -20,7 +20,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from federation.cut import take_cut
 from federation.engine import Answer, run_query
-from federation.options import Config, merge_options, split_name, value_of
+from federation.options import OPTIONS, Config, merge_options, split_name
 from federation.plan import answer_schema
 from federation.receipt import COUNTED, build_receipt
 from sql_gateway.errors import BadRequestError, ForbiddenHostError, NotFoundError, UnauthorizedError, envelope
@@ -122,7 +122,9 @@ def _add_tables(app: Flask, tables: Mapping[str, Mapping[str, str]]) -> None:
 
     @app.get("/v1/tables")
     def list_tables() -> Response:
-        listed = [{"name": name, "read": value_of(found, "read")} for name, found in sorted(tables.items())]
+        listed = [
+            {"name": name, "read": OPTIONS.value_of(found, "read")} for name, found in sorted(tables.items())
+        ]
         return jsonify(tables=listed)
 
     @app.get("/v1/tables/<name>")

@@ -7,7 +7,6 @@ checked here, before anything listens.
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,35 +14,36 @@ from typing import Final
 
 from federation.engine import Limits
 from federation.errors import OptionError
-from federation.options import Option, parse_option, require_reference, resolve
+from federation.options import Option, OptionSet, resolve
 
-SETTINGS: Final = (
-    Option("host", "string", "127.0.0.1", "Address to listen on; any but loopback needs a token."),
-    Option("port", "integer", "8765", "Port to listen on."),
-    Option("threads", "integer", "8", "Statements that run at the same time; others wait."),
-    Option(
-        "token",
-        "string",
-        None,
-        "Bearer token that clients must send, as a reference such as `${env:NAME}`.",
-    ),
-    Option(
-        "warmEveryMs",
-        "integer",
-        "250",
-        "Milliseconds between two looks at a table with `hotStore=warm`.",
-    ),
-    Option("timeoutMs", "integer", "60000", "Milliseconds one statement may take."),
-    Option("maxRows", "integer", "1000000", "Rows one result may have; a larger one is an error."),
-    Option(
-        "maxBytes",
-        "integer",
-        "268435456",
-        "Bytes one result may have as Arrow; a larger one is an error.",
+SETTINGS: Final = OptionSet(
+    "gateway setting",
+    (
+        Option("host", "string", "127.0.0.1", "Address to listen on; any but loopback needs a token."),
+        Option("port", "integer", "8765", "Port to listen on."),
+        Option("threads", "integer", "8", "Statements that run at the same time; others wait."),
+        Option(
+            "token",
+            "string",
+            None,
+            "Bearer token that clients must send, as a reference such as `${env:NAME}`.",
+        ),
+        Option(
+            "warmEveryMs",
+            "integer",
+            "250",
+            "Milliseconds between two looks at a table with `hotStore=warm`.",
+        ),
+        Option("timeoutMs", "integer", "60000", "Milliseconds one statement may take."),
+        Option("maxRows", "integer", "1000000", "Rows one result may have; a larger one is an error."),
+        Option(
+            "maxBytes",
+            "integer",
+            "268435456",
+            "Bytes one result may have as Arrow; a larger one is an error.",
+        ),
     ),
 )
-
-_BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +70,9 @@ def parse_settings(given: Mapping[str, str]) -> GatewaySettings:
         OptionError: A setting is unknown or malformed, holds a bare secret, or
             would let strangers in.
     """
-    for name, value in given.items():
-        if name not in _BY_NAME:
-            near = difflib.get_close_matches(name, _BY_NAME, n=1)
-            hint = f"did you mean {near[0]}" if near else f"there are {', '.join(_BY_NAME)}"
-            raise OptionError(f"there is no gateway setting {name!r}; {hint}", option=name)
-        parse_option(_BY_NAME[name], value)
-    text = {name: given.get(name, setting.default) for name, setting in _BY_NAME.items()}
-    token = text["token"]
-    if token is not None:
-        require_reference("token", token)
-    host = str(text["host"])
-    if token is None and not is_loopback(host):
+    settled = SETTINGS.check(given)
+    host = SETTINGS.text_of(settled, "host")
+    if "token" not in settled and not is_loopback(host):
         raise OptionError(
             f"the gateway would listen on {host} for anyone; set 'token' in [gateway], or listen on "
             "127.0.0.1",
@@ -89,15 +80,15 @@ def parse_settings(given: Mapping[str, str]) -> GatewaySettings:
         )
     return GatewaySettings(
         host=host,
-        port=int(str(text["port"])),
-        threads=int(str(text["threads"])),
-        token=None if token is None else resolve({"token": token})["token"],
+        port=SETTINGS.integer_of(settled, "port"),
+        threads=SETTINGS.integer_of(settled, "threads"),
+        token=resolve(settled).get("token"),
         limits=Limits(
-            timeout_ms=int(str(text["timeoutMs"])),
-            max_rows=int(str(text["maxRows"])),
-            max_bytes=int(str(text["maxBytes"])),
+            timeout_ms=SETTINGS.integer_of(settled, "timeoutMs"),
+            max_rows=SETTINGS.integer_of(settled, "maxRows"),
+            max_bytes=SETTINGS.integer_of(settled, "maxBytes"),
         ),
-        warm_every_ms=int(str(text["warmEveryMs"])),
+        warm_every_ms=SETTINGS.integer_of(settled, "warmEveryMs"),
     )
 
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from federation.options import value_of
+from federation.options import OPTIONS
 from federation.warm import warm_table
 from sql_gateway.errors import envelope
 
@@ -30,7 +30,7 @@ class Warmer:
 
     def __init__(self, tables: Mapping[str, Mapping[str, str]], every_ms: int) -> None:
         self._tables = {
-            n: options for n, options in tables.items() if value_of(options, "hotStore") == "warm"
+            n: options for n, options in tables.items() if OPTIONS.value_of(options, "hotStore") == "warm"
         }
         self._every_s = every_ms / 1000
         self._stopping = threading.Event()

@@ -27,6 +27,7 @@ FIRST: Final = (
     "tests/benchmarks/",
     "tests/oracle/test_faults.py",
     "tests/stack/test_demo.py",
+    "tests/packaging/test_wheel.py",
     "tests/oracle/model/",
     "tests/stack/",
     "tests/rules/test_readme.py",

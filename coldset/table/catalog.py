@@ -35,13 +35,13 @@ from pyiceberg.utils.config import merge_config
 from coldset.errors import (
     CatalogConfigError,
     CatalogUnavailableError,
-    ColdsetError,
     SnapshotNotFoundError,
     TableNotFoundError,
     UnsupportedTableError,
 )
 from coldset.table.arrow_form import arrow_schema
 from coldset.table.catalog_properties import nested, with_storage_defaults
+from foundation.errors import KafkaIcebergError
 
 # Names Python code that pyiceberg would import to write a file.
 _LOCATION_CODE: Final = "write.py-location-provider.impl"
@@ -116,6 +116,7 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
     Raises:
         CatalogConfigError: The catalog refuses the properties, or they make no catalog.
         CatalogUnavailableError: The catalog did not answer.
+        ExtraMissingError: The catalog is in PostgreSQL, and its driver is not installed.
     """
     return _open(os.getpid(), name, tuple(sorted(properties.items())))
 
@@ -125,7 +126,7 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
 def _open(_pid: int, name: str, items: tuple[tuple[str, str], ...]) -> Catalog:
     try:
         return _load(name, dict(items))
-    except ColdsetError:
+    except KafkaIcebergError:
         raise
     except (OSError, ServerError, ServiceUnavailableError) as exc:
         raise CatalogUnavailableError(

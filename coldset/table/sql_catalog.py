@@ -27,6 +27,10 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 from coldset.errors import CatalogConfigError, CatalogUnavailableError
 from coldset.table.catalog_properties import seconds_of
 from coldset.table.metadata_file import read_metadata
+from foundation.extras import require_extra
+
+# The driver that the extra `postgres` brings.
+_DRIVER: Final = "postgresql+psycopg2"
 
 _CONNECT: Final = ("sql.connect-timeout-ms", 10_000)
 _TRANSACTION: Final = ("sql.transaction-timeout-ms", 30_000)
@@ -46,6 +50,10 @@ class TimedSqlCatalog(SqlCatalog):
         self._transaction_s = seconds_of(properties, *_TRANSACTION)
         uri = make_url(str(properties["uri"]))
         if uri.get_backend_name() == "postgresql":
+            if uri.drivername == "postgresql":
+                uri = uri.set(drivername=_DRIVER)  # else the version of SQLAlchemy chooses
+            if uri.drivername == _DRIVER:
+                require_extra("postgres", "a catalog in PostgreSQL")
             limit_s = max(2, round(seconds_of(properties, *_CONNECT)))  # libpq takes no less than 2
             query = {"connect_timeout": str(limit_s), **uri.query}
             address = uri.set(query=query).render_as_string(hide_password=False)

@@ -12,7 +12,7 @@ from typing import Final
 
 from federation.cut.cut import Cut, ReaderSchema
 from federation.errors import CutTokenError
-from federation.options import REGISTRY, TableDefinition, resolve, under
+from federation.options import OPTIONS, REGISTRY_PREFIX, TableDefinition, resolve
 from foundation.deadline import Deadline
 from hotset.decode import RecordFormat
 from hotset.errors import RegistryProtocolError
@@ -31,8 +31,8 @@ def registry_of(record_format: RecordFormat) -> SchemaRegistry | None:
     if not record_format.needs_registry:
         return None
     # Under its whole name, which is what an error about a secret tells.
-    named = {REGISTRY + name: value for name, value in record_format.registry}
-    return registry_for(under(resolve(named), REGISTRY))
+    named = {REGISTRY_PREFIX + name: value for name, value in record_format.registry}
+    return registry_for(OPTIONS.under(resolve(named), REGISTRY_PREFIX))
 
 
 def pin_latest(cut: Cut, definition: TableDefinition, deadline: Deadline) -> tuple[Cut, TableDefinition]:

@@ -26,7 +26,7 @@ from federation.errors import (
     OffsetGapError,
     TableReplacedError,
 )
-from federation.options import TableDefinition, define, resolve, under, value_of
+from federation.options import OPTIONS, TableDefinition, define, resolve
 from foundation.deadline import Deadline
 from hotset.errors import TopicNotFoundError
 from hotset.kafka import KafkaClient, LogBounds, connect, read_log_bounds, require_history
@@ -161,13 +161,13 @@ def pin_table(options: Mapping[str, str]) -> tuple[PinnedTable, TableDefinition]
         OptionError: Options are missing or contradict.
         ColdsetError: There is no such table or snapshot, or the catalog could not be asked.
     """
-    if value_of(options, "read") == "hot":
+    if OPTIONS.value_of(options, "read") == "hot":
         definition = define(options, {})
         assert definition.hot_schema is not None
         return pin_absent(definition.name, definition.hot_schema), definition
     # The catalog has to be known before the table's own properties can be.
     catalog = open_catalog(
-        value_of(options, "catalog.name") or "default", resolve(under(options, "catalog."))
+        OPTIONS.text_of(options, "catalog.name"), resolve(OPTIONS.under(options, "catalog."))
     )
     snapshot_id, ref = options.get("snapshot-id"), options.get("branch") or options.get("tag")
     try:

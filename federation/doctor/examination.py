@@ -21,7 +21,7 @@ from federation.doctor.findings import Finding, Report, Unchecked
 from federation.doctor.gather_log import gather_log, gather_records, gather_retention
 from federation.doctor.gather_table import find_unreadable, gather_files, gather_history, gather_positions
 from federation.errors import BoundaryUnknownError, OptionError
-from federation.options import TableDefinition, resolve, value_of
+from federation.options import OPTIONS, TableDefinition, resolve
 from foundation.deadline import Deadline
 from foundation.errors import KafkaIcebergError
 from hotset.kafka import KafkaClient, connect
@@ -85,7 +85,7 @@ def examine(
     """
     if "cut" in options:
         raise OptionError("an examination is of a table as it is now, and takes no cut", option="cut")
-    if value_of(options, "read") == "hot":
+    if OPTIONS.value_of(options, "read") == "hot":
         raise OptionError("read=hot reads no table, so there is nothing to examine", option="read")
     pinned, definition = pin_table(options)
     report = judge(_gather(pinned, definition, look_back, warn_within_ms))

@@ -1,35 +1,41 @@
 """Options from three sources, and the frozen definition of a table that they become.
 
 Secrets stay references here, until `resolve` is called where something connects.
+
+    option.py      what one option is, and how a set of them is checked and read
+    options.py     the one table of options
+    config.py      `kafkaiceberg.toml`
+    ddl.py         the schema of a topic without a table, as users write it
+    secrets.py     references to secrets, and what they name
+    definition.py  one table with its options settled
 """
 
 from federation.options.config import Config, load_config
-from federation.options.definition import TableDefinition, define, list_of, merge_options, store_settings
-from federation.options.option import Option, parse_option
-from federation.options.options import OPTIONS, under, value_of
-from federation.options.passthrough import PASSTHROUGH, REGISTRY
-from federation.options.secrets import require_reference, resolve
-from federation.options.storage_secrets import storage_for
-from federation.options.table_part import Part, split_name
+from federation.options.definition import (
+    Part,
+    TableDefinition,
+    define,
+    merge_options,
+    split_name,
+    store_settings,
+)
+from federation.options.option import Option, OptionSet
+from federation.options.options import OPTIONS, REGISTRY_PREFIX
+from federation.options.secrets import resolve, storage_for
 
 __all__ = [
     "OPTIONS",
-    "PASSTHROUGH",
-    "REGISTRY",
+    "REGISTRY_PREFIX",
     "Config",
     "Option",
+    "OptionSet",
     "Part",
     "TableDefinition",
     "define",
-    "list_of",
     "load_config",
     "merge_options",
-    "parse_option",
-    "require_reference",
     "resolve",
     "split_name",
     "storage_for",
     "store_settings",
-    "under",
-    "value_of",
 ]

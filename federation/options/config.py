@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from federation.errors import OptionError
-from federation.options.options import check_options
+from federation.options.options import OPTIONS
 
 CONFIG_VARIABLE: Final = "KAFKAICEBERG_CONFIG"
 CONFIG_NAME: Final = "kafkaiceberg.toml"
@@ -79,7 +79,7 @@ def load_config(path: str | Path | None = None) -> Config:
     tables = {name: _flat(_section(sections["tables"], name, source)) for name in sections["tables"]}
     defaults = _flat(sections["defaults"])
     for options in (defaults, *tables.values()):
-        check_options(options)
+        OPTIONS.check(options)
     return Config(defaults, tables, _flat(sections["gateway"]), source)
 
 

@@ -1,4 +1,4 @@
-"""What a federated table is, once its options are settled.
+"""What a federated table is, once its options are settled, and which parts of it have a name.
 
 Options come from three places; the order is read option, configuration file,
 table property. The result is a frozen value that may travel anywhere: secrets
@@ -10,19 +10,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
 
 import pyarrow as pa
 
 from coldset.table import check_properties
 from federation.errors import OptionError
 from federation.options.ddl import parse_schema
-from federation.options.options import check_options, integer_of, table_options, under, value_of
-from federation.options.passthrough import REGISTRY
-from federation.options.table_part import Part, split_name
+from federation.options.options import OPTIONS, REGISTRY_PREFIX, table_options
 from hotset.decode import FIELDS, BadRecords, Envelope, RecordFormat
 from hotset.kafka import Isolation
 from hotset.registry import check_names
 from hotset.store import StoreSettings
+
+_MARK: Final = "$"
+
+
+class Part(StrEnum):
+    """What of a table can be read by a name: its rows, and records of its topic that are none.
+
+    `shop.orders$dead_letters` is no table of its own: it has the cut, the options and the receipt of
+    `shop.orders`.
+    """
+
+    ROWS = ""
+    DEAD_LETTERS = "dead_letters"
+
+    def of(self, table: str) -> str:
+        """Return the name of this part of a table."""
+        return table if self is Part.ROWS else f"{table}{_MARK}{self.value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,14 @@ class TableDefinition:
     store: StoreSettings | None
 
 
+def split_name(name: str) -> tuple[str, Part]:
+    """Return the table that a name means, and which part of it."""
+    table, mark, part = name.rpartition(_MARK)
+    if mark and table and part.lower() == Part.DEAD_LETTERS:
+        return table, Part.DEAD_LETTERS
+    return name, Part.ROWS
+
+
 def merge_options(name: str, read: Mapping[str, str], file: Mapping[str, str]) -> dict[str, str]:
     """Merge read options over those of the configuration file.
 
@@ -74,9 +99,9 @@ def merge_options(name: str, read: Mapping[str, str], file: Mapping[str, str]) -
         raise OptionError(
             f"{name!r} is not a table but a part of {split_name(name)[0]!r}; name that one", option="path"
         )
-    checked = check_options(read)
-    check_properties(under(checked, "catalog."))
-    merged = {**check_options(file), **checked}
+    checked = OPTIONS.check(read)
+    check_properties(OPTIONS.under(checked, "catalog."))
+    merged = {**OPTIONS.check(file), **checked}
     if merged.get("path", name) != name:
         raise OptionError(f"option path says {merged['path']!r}, and the table is {name!r}", option="path")
     return {**merged, "path": name}
@@ -95,7 +120,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
     """
     settled = {**table_options(properties), **options}
     name = settled["path"]
-    is_plain = value_of(settled, "read") == "cold"
+    is_plain = OPTIONS.value_of(settled, "read") == "cold"
     topic = settled.get("subscribe")
     if not is_plain and topic is None:
         raise OptionError(
@@ -109,7 +134,7 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         raise OptionError(
             f"options {' and '.join(chosen)} exclude each other; give one of them", option=chosen[1]
         )
-    kafka = under(settled, "kafka.")
+    kafka = OPTIONS.under(settled, "kafka.")
     if not is_plain and "bootstrap.servers" not in kafka:
         raise OptionError(
             f"table {name!r} has no option 'kafka.bootstrap.servers'; set it to host:port of a broker",
@@ -117,43 +142,37 @@ def define(options: Mapping[str, str], properties: Mapping[str, str]) -> TableDe
         )
     return TableDefinition(
         name=name,
-        catalog_name=value_of(settled, "catalog.name") or "default",
-        catalog_properties=under(settled, "catalog."),
+        catalog_name=OPTIONS.text_of(settled, "catalog.name"),
+        catalog_properties=OPTIONS.under(settled, "catalog."),
         topic=None if is_plain else topic,
         kafka_properties=kafka,
-        isolation=Isolation(value_of(settled, "kafka.isolation.level") or ""),
+        isolation=Isolation(OPTIONS.text_of(settled, "kafka.isolation.level")),
         record_format=_record_format(settled),
-        accepts_gaps=value_of(settled, "failOnDataLoss") == "false",
+        accepts_gaps=OPTIONS.value_of(settled, "failOnDataLoss") == "false",
         hot_schema=_hot_schema(settled),
-        boundary=value_of(settled, "boundary") or "auto",
-        checkpoints=list_of(settled, "checkpointLocation") or (),
+        boundary=OPTIONS.text_of(settled, "boundary"),
+        checkpoints=OPTIONS.list_of(settled, "checkpointLocation") or (),
         redpanda_url=settled.get("redpandaUrl"),
         kafka_columns=_kafka_columns(settled),
         recognises_columns="kafkaColumns" not in settled,
         declared_offsets=settled.get("committedOffsets"),
-        snapshot_id=integer_of(settled, "snapshot-id"),
+        snapshot_id=_integer_or_none(settled, "snapshot-id"),
         ref=settled.get("branch") or settled.get("tag"),
-        max_hot_records=integer_of(settled, "maxHotRecords"),
-        max_hot_bytes=integer_of(settled, "maxHotBytes"),
-        max_drain_bytes=_required(settled, "maxDrainBytes"),
-        max_records_per_split=_required(settled, "maxRecordsPerPartition"),
-        split_bytes=_required(settled, "split-size"),
-        plan_timeout_ms=_required(settled, "planTimeoutMs"),
-        read_timeout_ms=_required(settled, "readTimeoutMs"),
-        no_progress_timeout_ms=_required(settled, "noProgressTimeoutMs"),
+        max_hot_records=_integer_or_none(settled, "maxHotRecords"),
+        max_hot_bytes=_integer_or_none(settled, "maxHotBytes"),
+        max_drain_bytes=OPTIONS.integer_of(settled, "maxDrainBytes"),
+        max_records_per_split=OPTIONS.integer_of(settled, "maxRecordsPerPartition"),
+        split_bytes=OPTIONS.integer_of(settled, "split-size"),
+        plan_timeout_ms=OPTIONS.integer_of(settled, "planTimeoutMs"),
+        read_timeout_ms=OPTIONS.integer_of(settled, "readTimeoutMs"),
+        no_progress_timeout_ms=OPTIONS.integer_of(settled, "noProgressTimeoutMs"),
         store=store_settings(settled),
     )
 
 
-def list_of(options: Mapping[str, str], name: str) -> tuple[str, ...] | None:
-    """Return the parts of a list option, or None if it is not given."""
-    text = options.get(name)
-    return None if text is None else tuple(part.strip() for part in text.split(","))
-
-
 def _hot_schema(options: Mapping[str, str]) -> pa.Schema | None:
     text = options.get("schema")
-    if value_of(options, "read") != "hot":
+    if OPTIONS.value_of(options, "read") != "hot":
         if text is not None:
             raise OptionError("option 'schema' needs read=hot; a table has its own schema", option="schema")
         return None
@@ -168,25 +187,25 @@ def _hot_schema(options: Mapping[str, str]) -> pa.Schema | None:
 
 
 def _record_format(options: Mapping[str, str]) -> RecordFormat:
-    key, key_fields = options.get("keyFormat"), list_of(options, "keyFields") or ()
+    key, key_fields = options.get("keyFormat"), OPTIONS.list_of(options, "keyFields") or ()
     envelope = _envelope(options)
     # With an envelope the key may be for a column of its own.
     if key is None if key_fields else key is not None and envelope is None:
         raise OptionError("options 'keyFormat' and 'keyFields' go together; give both", option="keyFormat")
     if len(set(key_fields)) < len(key_fields):
         raise OptionError("option 'keyFields' names one column twice", option="keyFields")
-    reader = value_of(options, "readerSchema") or "none"
+    reader = OPTIONS.text_of(options, "readerSchema")
     if reader not in ("none", "latest") and not (reader.isdecimal() and int(reader) < 1 << 32):
         raise OptionError(
             f"option 'readerSchema' is none, latest or a schema id, not {reader!r}", option="readerSchema"
         )
     found = RecordFormat(
-        value=value_of(options, "valueFormat") or "json",
+        value=OPTIONS.text_of(options, "valueFormat"),
         skips_tombstones=_skips_tombstones(options, envelope),
-        bad_records=BadRecords(value_of(options, "badRecords") or ""),
+        bad_records=BadRecords(OPTIONS.text_of(options, "badRecords")),
         key=key,
         key_fields=key_fields,
-        registry=tuple(sorted(under(options, REGISTRY).items())),
+        registry=tuple(sorted(OPTIONS.under(options, REGISTRY_PREFIX).items())),
         reader_schema=reader,
         envelope=envelope,
     )
@@ -195,13 +214,13 @@ def _record_format(options: Mapping[str, str]) -> RecordFormat:
             f"option 'readerSchema' is for valueFormat=avro, and the format is {found.value}; leave it out",
             option="readerSchema",
         )
-    if found.needs_registry and value_of(options, "read") != "cold":
+    if found.needs_registry and OPTIONS.value_of(options, "read") != "cold":
         check_names(dict(found.registry))
     return found
 
 
 def _envelope(options: Mapping[str, str]) -> Envelope | None:
-    shape = value_of(options, "envelope") or ""
+    shape = OPTIONS.text_of(options, "envelope")
     if shape != "none":
         return Envelope(shape, options.get("operationColumn"), options.get("cdc.target.pattern"))
     for name in ("operationColumn", "cdc.target.pattern"):
@@ -214,12 +233,12 @@ def _skips_tombstones(options: Mapping[str, str], envelope: Envelope | None) -> 
     # Debezium follows each delete with a record without a value, which says nothing more.
     if envelope is not None and "tombstones" not in options:
         return True
-    return value_of(options, "tombstones") == "skip"
+    return OPTIONS.value_of(options, "tombstones") == "skip"
 
 
 def _kafka_columns(options: Mapping[str, str]) -> dict[str, str]:
     named: dict[str, str] = {}
-    given = list_of(options, "kafkaColumns") or ()
+    given = OPTIONS.list_of(options, "kafkaColumns") or ()
     if given == ("none",):
         return named
     for part in given:
@@ -231,7 +250,11 @@ def _kafka_columns(options: Mapping[str, str]) -> dict[str, str]:
                 option="kafkaColumns",
             )
         named[field] = column
-    if given and value_of(options, "boundary") == "columns" and not {"partition", "offset"} <= set(named):
+    if (
+        given
+        and OPTIONS.value_of(options, "boundary") == "columns"
+        and not {"partition", "offset"} <= set(named)
+    ):
         raise OptionError(
             "boundary=columns needs option 'kafkaColumns' with partition and offset", option="kafkaColumns"
         )
@@ -244,12 +267,12 @@ def store_settings(options: Mapping[str, str]) -> StoreSettings | None:
     Raises:
         OptionError: The number of bytes is none.
     """
-    if value_of(options, "hotStore") == "off":
+    if OPTIONS.value_of(options, "hotStore") == "off":
         return None
-    return StoreSettings(value_of(options, "hotStorePath"), _required(options, "hotStoreBytes"))
+    return StoreSettings(
+        OPTIONS.value_of(options, "hotStorePath"), OPTIONS.integer_of(options, "hotStoreBytes")
+    )
 
 
-def _required(options: Mapping[str, str], name: str) -> int:
-    value = integer_of(options, name)
-    assert value is not None, f"option {name} has a default"
-    return value
+def _integer_or_none(options: Mapping[str, str], name: str) -> int | None:
+    return OPTIONS.integer_of(options, name) if name in options else None

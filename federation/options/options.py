@@ -1,6 +1,6 @@
 """The one table of options: name, type, default, help.
 
-Spark options, `kafkaiceberg.toml` and Iceberg table properties are all parsed
+Spark options, `kafkaiceberg.toml` and Iceberg table properties are all checked
 against it, and OPTIONS.md is rendered from it. An option that means what a
 neighbour's option means keeps that neighbour's spelling. This file performs no
 input or output.
@@ -8,23 +8,68 @@ input or output.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Final
 
-from federation.errors import OptionError
-from federation.options.option import Option, parse_option
-from federation.options.passthrough import prefix_of
-from federation.options.record_options import RECORDS
-from federation.options.secrets import require_reference
-from hotset.decode import BadRecords
+from federation.options.option import Option, OptionSet, parse_option
+from hotset.decode import ENVELOPES, FORMATS, BadRecords
 from hotset.kafka import Isolation
 
-OPTIONS: Final = (
+TABLE_PROPERTY_PREFIX: Final = "kafkaiceberg."
+REGISTRY_PREFIX: Final = "schema.registry."
+
+_CANAL: Final = (
+    "a record of Canal has any number of rows, and here a record is one row at most; send a record for each "
+    "row, as Debezium and Maxwell do"
+)
+
+_DECLARED: Final = (
     Option("path", "string", None, "The Iceberg table, `namespace.name`; what `load()` takes."),
     Option("catalog.name", "string", "default", "Name of the Iceberg catalog, as pyiceberg knows it."),
     Option("subscribe", "string", None, "The topic that fills the table.", may_be_table_property=True),
-    *RECORDS,
+    Option(
+        "valueFormat", "string", "json", "How record values are encoded.", FORMATS, may_be_table_property=True
+    ),
+    Option(
+        "keyFormat",
+        "string",
+        None,
+        "How record keys are encoded, if columns are of the key.",
+        FORMATS,
+        may_be_table_property=True,
+    ),
+    Option(
+        "keyFields",
+        "list",
+        None,
+        "The columns that record keys fill; record values fill the others.",
+        may_be_table_property=True,
+    ),
+    Option(
+        "envelope",
+        "string",
+        "none",
+        "What record values tell of: rows, or changes to rows as Debezium or Maxwell write them, each of "
+        "which becomes a row.",
+        ("none", *ENVELOPES),
+        may_be_table_property=True,
+        refused={"canal": _CANAL, "canal-json": _CANAL},
+    ),
+    Option(
+        "operationColumn",
+        "string",
+        None,
+        "The column that says what was done to a row, in the word of the record: Debezium's `c`, `r`, `u`, "
+        "`d`. Not needed if the table has the column `_cdc` of the Kafka Connect sink's Debezium transform.",
+        may_be_table_property=True,
+    ),
+    Option(
+        "cdc.target.pattern",
+        "string",
+        None,
+        "What the sink's Debezium transform is told to make `_cdc.target` of; `{db}.{table}` if not given.",
+        may_be_table_property=True,
+    ),
     Option(
         "readerSchema",
         "string",
@@ -180,32 +225,24 @@ OPTIONS: Final = (
     ),
 )
 
-TABLE_PROPERTY_PREFIX: Final = "kafkaiceberg."
+_PASSTHROUGH: Final = {
+    "kafka.": "A librdkafka property; `kafka.bootstrap.servers` is required unless `read` is `cold`. "
+    "Only properties that cannot run code or change how ranges are read.",
+    REGISTRY_PREFIX: "Where schemas are, as Confluent's clients say it: `schema.registry.url` (several "
+    "separated by commas); by reference `.basic.auth.user.info` or `.bearer.auth.token`; `.ssl.ca.location`, "
+    "`.ssl.certificate.location`, `.ssl.key.location`, `.ssl.key.password`; `.request.timeout.ms` (10000), "
+    "milliseconds for one schema with all it refers to.",
+    "catalog.": "A pyiceberg catalog property, such as `catalog.type`, `catalog.uri`, `catalog.warehouse`, "
+    "`catalog.s3.endpoint`. A REST catalog may be silent for `catalog.rest.client.socket-timeout-ms` (30000) "
+    "milliseconds, and take `catalog.rest.client.connection-timeout-ms` (10000) to connect; one in "
+    "PostgreSQL has `catalog.sql.connect-timeout-ms` (10000) to connect, and "
+    "`catalog.sql.transaction-timeout-ms` (30000) for what it is asked; an S3 store has "
+    "`catalog.s3.connect-timeout` (5) and `catalog.s3.request-timeout` (10) seconds for each of a few tries. "
+    "Properties that name code to run, such as `catalog.py-io-impl`, "
+    "count in the configuration file and nowhere else.",
+}
 
-_BY_KEY: Final = {option.name.lower(): option for option in OPTIONS}
-
-
-def check_options(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the options under their proper names, if each of them exists and parses.
-
-    Keys compare without case, because Spark lower-cases them.
-
-    Raises:
-        OptionError: An option is unknown, malformed, or holds a bare secret.
-    """
-    checked: dict[str, str] = {}
-    for key, value in given.items():
-        option = _BY_KEY.get(key.lower())
-        if option is not None:
-            require_reference(option.name, value)
-            parse_option(option, value)
-            checked[option.name] = value
-        elif (prefix := prefix_of(key)) is not None:
-            require_reference(key, value)
-            checked[prefix + key[len(prefix) :]] = value
-        else:
-            raise OptionError(_unknown(key), option=key)
-    return checked
+OPTIONS: Final = OptionSet("option", _DECLARED, _PASSTHROUGH, near=("kafka.bootstrap.servers",))
 
 
 def table_options(properties: Mapping[str, str]) -> dict[str, str]:
@@ -215,44 +252,9 @@ def table_options(properties: Mapping[str, str]) -> dict[str, str]:
         OptionError: Such a property is malformed.
     """
     found = {}
-    for option in OPTIONS:
+    for option in OPTIONS.declared:
         value = properties.get(TABLE_PROPERTY_PREFIX + option.name)
         if option.may_be_table_property and value is not None:
             parse_option(option, value)
             found[option.name] = value
     return found
-
-
-def value_of(options: Mapping[str, str], name: str) -> str | None:
-    """Return the text of an option, or its default.
-
-    Raises:
-        KeyError: There is no option of that name (a mistake of ours).
-    """
-    return options.get(name, _BY_KEY[name.lower()].default)
-
-
-def integer_of(options: Mapping[str, str], name: str) -> int | None:
-    """Return an integer option, or None if neither it nor a default is given.
-
-    Raises:
-        OptionError: It is no whole number.
-    """
-    text = value_of(options, name)
-    return None if text is None else int(text)
-
-
-def under(options: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """Return the passthrough options of a prefix, without the prefix."""
-    return {
-        key.removeprefix(prefix): value
-        for key, value in options.items()
-        if key.startswith(prefix) and key.lower() not in _BY_KEY
-    }
-
-
-def _unknown(key: str) -> str:
-    near = difflib.get_close_matches(key.lower(), [*_BY_KEY, "kafka.bootstrap.servers"], n=1)
-    meant = [_BY_KEY[each].name if each in _BY_KEY else each for each in near]
-    hint = f"did you mean {meant[0]}" if meant else "see OPTIONS.md"
-    return f"there is no option {key!r}; {hint}"

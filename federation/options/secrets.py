@@ -1,8 +1,8 @@
 """Secrets by reference: what travels is where a secret is, never what it is.
 
-`${env:NAME}` and `${file:/path}` are resolved in the process that connects, so
-plans, pickles, logs and errors hold only the reference. This file must not
-keep or print what it resolved.
+`${env:NAME}` and `${file:/path}` are resolved in the process that connects or
+opens files, right before it does, so plans, splits, pickles, logs and errors hold
+only the reference. This file must not keep or print what it resolved.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from coldset.table import storage_of
 from federation.errors import OptionError
 from hotset.kafka import SECRET_KAFKA_PROPERTIES
 from hotset.registry import SECRET_REGISTRY_PROPERTIES
@@ -68,6 +69,21 @@ def resolve(properties: Mapping[str, str]) -> dict[str, str]:
         OptionError: A reference names nothing that is there.
     """
     return {key: _REFERENCE.sub(partial(_look_up, key), value) for key, value in properties.items()}
+
+
+def storage_for(catalog_name: str, properties: Mapping[str, str], table: str) -> dict[str, str]:
+    """Return pyiceberg's properties for reaching a table's files.
+
+    Args:
+        catalog_name: The catalog, as pyiceberg names it.
+        properties: Its properties; secrets by reference.
+        table: The table's identifier.
+
+    Raises:
+        OptionError: A secret's reference names nothing here.
+        CatalogConfigError, CatalogUnavailableError, TableNotFoundError: As for `coldset.storage_of`.
+    """
+    return storage_of(catalog_name, resolve(properties), table)
 
 
 def _look_up(key: str, match: re.Match[str]) -> str:

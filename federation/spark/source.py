@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from federation.cut import take_cut
 from federation.errors import OptionError
-from federation.options import list_of, load_config, merge_options, split_name
+from federation.options import OPTIONS, load_config, merge_options, split_name
 from federation.plan import answer_schema, plan_cold_splits, plan_hot
 from federation.read import Split, read_split, select_columns
 from federation.spark.archive_cache import guard_archive_caches
@@ -51,7 +51,7 @@ class KafkaIcebergDataSource(DataSource):
         table, part = split_name(name)
         merged = merge_options(table, given, load_config().options_of(table))
         taken = take_cut(merged)
-        self._schema = answer_schema(taken, list_of(merged, "columns"), part=part)
+        self._schema = answer_schema(taken, OPTIONS.list_of(merged, "columns"), part=part)
         # Hot splits first: the freshest rows, and what a LIMIT should see.
         self._splits: tuple[Split, ...] = (
             *plan_hot(taken, self._schema, spread=True, part=part),

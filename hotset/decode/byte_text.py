@@ -10,8 +10,6 @@ import base64
 import re
 from typing import Final
 
-import pyarrow as pa
-
 _UUID: Final = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 
@@ -26,10 +24,10 @@ def parse_uuid(text: str) -> bytes:
     return bytes.fromhex(text.replace("-", ""))
 
 
-def parse_bytes(text: str, wanted: pa.DataType) -> bytes:
-    """Return the bytes that a text spells for a column.
+def parse_base64(text: str) -> bytes:
+    """Return the bytes that a text spells in base64.
 
     Raises:
-        ValueError: It spells none: it is no UUID for a column of UUIDs, and no base64 for another.
+        ValueError: It spells none.
     """
-    return parse_uuid(text) if wanted == pa.uuid() else base64.b64decode(text, validate=True)
+    return base64.b64decode(text, validate=True)

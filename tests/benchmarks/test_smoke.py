@@ -19,7 +19,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 HOT_READ = {
     "hot_read_drain_against_consume",
-    "hot_read_python_against_native",
     "hot_read_json_against_spark",
     "hot_read_peak_memory_drained_native",
 }

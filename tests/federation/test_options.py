@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from federation.errors import OptionError
-from federation.options.definition import define, list_of, merge_options
-from federation.options.options import OPTIONS, check_options
+from federation.options.definition import define, merge_options
+from federation.options.options import OPTIONS
 from hotset.kafka.offsets import Isolation
 
 WHOLE = {"subscribe": "orders", "kafka.bootstrap.servers": "broker:9092"}
@@ -54,14 +54,14 @@ def test_defaults_are_those_of_the_table_of_options() -> None:
     assert (definition.max_hot_records, definition.snapshot_id, definition.ref) == (None, None, None)
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+@pytest.mark.parametrize("option", OPTIONS.declared, ids=lambda option: option.name)
 def test_names_compare_without_case(option: object) -> None:
     name = option.name  # type: ignore[attr-defined]
     value = {"integer": "7", "boolean": "true"}.get(option.type, "x")  # type: ignore[attr-defined]
     value = option.choices[0] if option.choices else value  # type: ignore[attr-defined]
 
-    assert check_options({name.lower(): value}) == {name: value}
-    assert check_options({name.upper(): value}) == {name: value}
+    assert OPTIONS.check({name.lower(): value}) == {name: value}
+    assert OPTIONS.check({name.upper(): value}) == {name: value}
 
 
 @pytest.mark.parametrize(
@@ -155,5 +155,5 @@ def test_a_prefix_alone_is_no_option(name: str) -> None:
 
 
 def test_columns_are_a_list_with_spaces_allowed() -> None:
-    assert list_of({"columns": " id, note"}, "columns") == ("id", "note")
-    assert list_of({}, "columns") is None
+    assert OPTIONS.list_of({"columns": " id, note"}, "columns") == ("id", "note")
+    assert OPTIONS.list_of({}, "columns") is None

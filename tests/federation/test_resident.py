@@ -21,7 +21,7 @@ from federation.engine.run.streams import TableStreams
 from federation.engine.run.views import is_not_read, show_hot_only
 from federation.engine.statement.statement import parse_statement
 from federation.errors import SqlError
-from federation.options.table_part import Part
+from federation.options.definition import Part
 from hotset.errors import DecodeError
 from tests.builders import Lake, commit_until, delete_topic, make_topic, produce
 from tests.conftest import MakeLake

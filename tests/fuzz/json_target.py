@@ -1,4 +1,4 @@
-"""JSON records: the fast paths against the exact one, which defines what a record means.
+"""JSON records: the reader in C, and a batch decoded in Python, against the exact decoder of one record.
 
 Rows are flat and nested, of every column type that JSON has a form for. The reference
 is held against Python's own `json` where that has the column's values; how exact it is

@@ -1,6 +1,6 @@
 """JSON values and what they are in columns of each type, or that they are refused.
 
-Written by hand from the table of `hotset/decode/json_exact.py`. Nothing here decodes.
+Written by hand from the table of `hotset/decode/json/json_exact.py`. Nothing here decodes.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ CELLS: list[tuple[pa.DataType, str, Any]] = [
     (pa.int64(), "9223372036854775807", 2**63 - 1),
     (pa.int64(), "9223372036854775808", REFUSED),
     (pa.int64(), "-9223372036854775809", REFUSED),
+    (pa.int64(), "9" * 399, REFUSED),
+    (pa.int64(), "9" * 5000, REFUSED),
     (pa.int64(), "1.0", REFUSED),
     (pa.int64(), "1e2", REFUSED),
     (pa.int64(), "1e-99999999999999999999", REFUSED),
@@ -65,6 +67,8 @@ CELLS: list[tuple[pa.DataType, str, Any]] = [
     (pa.float64(), "1.7976931348623158e308", 1.7976931348623157e308),
     (pa.float64(), "1.7976931348623159e308", REFUSED),
     (pa.float64(), "5e-324", 5e-324),
+    (pa.float64(), "9" * 399, REFUSED),
+    (pa.float64(), "9" * 5000, REFUSED),
     (pa.float64(), "-", REFUSED),
     (pa.float64(), "1e", REFUSED),
     (pa.float64(), "1e+", REFUSED),
@@ -72,6 +76,8 @@ CELLS: list[tuple[pa.DataType, str, Any]] = [
     (pa.float32(), "1.5", 1.5),
     (pa.float32(), "NaN1", REFUSED),
     (pa.float32(), "3.4028235e38", 3.4028234663852886e38),
+    (pa.float32(), "3.402823567797336e38", 3.4028234663852886e38),
+    (pa.float32(), "-3.4028235677973366e38", REFUSED),
     (pa.float32(), "1e39", REFUSED),
     (DECIMAL, "12.3", Decimal("12.30")),
     (DECIMAL, '"12.30"', Decimal("12.30")),
@@ -138,15 +144,30 @@ CELLS: list[tuple[pa.DataType, str, Any]] = [
     (pa.date32(), '"2026-00-01"', REFUSED),
     (pa.date32(), '"2026-01-02T00:00:00"', REFUSED),
     (pa.date32(), '"2026-2-3"', REFUSED),
+    (pa.date32(), '"20260203"', REFUSED),
+    (pa.date32(), '"2026-W06-2"', REFUSED),
+    (pa.date32(), '"\u0662026-02-03"', REFUSED),
     (pa.date32(), '"28.02.2026"', REFUSED),
     (pa.date32(), "20000", REFUSED),
     (pa.time64("us"), '"03:04:05.000006"', dt.time(3, 4, 5, 6)),
     (pa.time64("us"), '"03:04:05"', dt.time(3, 4, 5)),
     (pa.time64("us"), '"24:00:00"', REFUSED),
+    (pa.time64("us"), '"23:59:60"', REFUSED),
+    (pa.time64("us"), '"030405"', REFUSED),
+    (pa.time64("us"), '"03:04:05,5"', REFUSED),
+    (pa.time64("us"), '"03:04:05Z"', REFUSED),
     (pa.time64("us"), "1", REFUSED),
     (NAIVE, '"2026-01-02T03:04:05.000006"', dt.datetime(2026, 1, 2, 3, 4, 5, 6)),  # noqa: DTZ001
     (NAIVE, '"2026-01-02 03:04"', dt.datetime(2026, 1, 2, 3, 4)),  # noqa: DTZ001
     (NAIVE, '"2026-01-02"', dt.datetime(2026, 1, 2)),  # noqa: DTZ001
+    (NAIVE, '"0001-01-01T00:00:00"', dt.datetime(1, 1, 1)),  # noqa: DTZ001
+    (NAIVE, '"9999-12-31T23:59:59.999999"', dt.datetime(9999, 12, 31, 23, 59, 59, 999_999)),  # noqa: DTZ001
+    (NAIVE, '"2026-02-29T00:00:00"', REFUSED),
+    (NAIVE, '"2026-01-02_03:04:05"', REFUSED),
+    (NAIVE, '"20260102T030405"', REFUSED),
+    (NAIVE, '"2026-W01-5T03:04:05"', REFUSED),
+    (NAIVE, '"2026-01-02T03:04:05,5"', REFUSED),
+    (NAIVE, '"2026-01-02T23:59:60"', REFUSED),
     (NAIVE, '"2026-01-02T24:00:00"', REFUSED),
     (NAIVE, '"2026-01-02T03:04:05."', REFUSED),
     (NAIVE, "0", dt.datetime(1970, 1, 1)),  # noqa: DTZ001
@@ -154,12 +175,18 @@ CELLS: list[tuple[pa.DataType, str, Any]] = [
     (NAIVE, '"yesterday"', REFUSED),
     (NAIVE, "1.5", REFUSED),
     (NAIVE, "9223372036854775807", REFUSED),
+    (NAIVE, "9223372036854776", REFUSED),
+    (NAIVE, "-9223372036854776", REFUSED),
     (INSTANT, '"2026-01-02T03:04:05Z"', dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
     (INSTANT, '"2026-01-02T03:04:05+02:00"', dt.datetime(2026, 1, 2, 1, 4, 5, tzinfo=UTC)),
     (INSTANT, '"2026-01-02T03:04-0130"', dt.datetime(2026, 1, 2, 4, 34, tzinfo=UTC)),
     (INSTANT, '"2026-01-02 03:04:05.5+01"', dt.datetime(2026, 1, 2, 2, 4, 5, 500_000, tzinfo=UTC)),
     (INSTANT, '"2026-01-02T03:04:05+1"', REFUSED),
     (INSTANT, '"2026-01-02T03:04:05+01:60"', REFUSED),
+    (INSTANT, '"2026-01-02T03:04:05+24:00"', REFUSED),
+    (INSTANT, '"2026-01-02T03:04:05+01:00:00"', REFUSED),
+    (INSTANT, '"2026-01-02T03:04:05-23:59"', dt.datetime(2026, 1, 3, 3, 3, 5, tzinfo=UTC)),
+    (INSTANT, '"2026-01-02T03:04:05z"', REFUSED),
     (INSTANT, '"Z"', REFUSED),
     (INSTANT, "1700000000000", dt.datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
     (INSTANT, "-1", dt.datetime(1969, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)),

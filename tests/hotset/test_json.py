@@ -1,7 +1,7 @@
-"""What a JSON record means, cell by cell, in every way there is to decode one.
+"""What a JSON record means, cell by cell, in both ways there are to decode one.
 
-The exact decoder is the reference and the others may only be faster: for each
-type and value all have to give the same, a row or a refusal.
+The exact decoder is the reference and the reader in C may only be faster: for each
+type and value both have to give the same, a row or a refusal.
 """
 
 from __future__ import annotations
@@ -97,6 +97,23 @@ def test_null_is_null_in_every_type(decode: Decode, wanted: pa.DataType) -> None
         b'{"c": 1}\0',
         b'{"c": 1\0}',
         b'\x0b{"c": 1}',
+        b'{"c": 1, "d": "}',
+        b'{"c": 1, "d": "x"',
+        b'{"c": 1, "d": x"}',
+        b'{"c": 1, "d": "x"y"}',
+        b'{"c": 1, "d": "x\\"}',
+        b'{"c": 1, "d": "x"}}',
+        b'{"c": 1,, "d": "x"}',
+        b'{"c": 12"d": "x"}',
+        b'{"c"345"d": "x"}',
+        b'{"c": 1, :2, "d": "x"}',
+        b'{"c": , "d": "x"}',
+        b'{"c": 012, "d": "x"}',
+        b'{"c": 0x1f, "d": "x"}',
+        b'"c": 1, "d": "x"}',
+        b'c": 1, "d": "x"}',
+        b",",
+        b"}",
     ],
 )
 def test_what_is_no_json_object_is_no_row(decode: Decode, value: bytes | None) -> None:
@@ -123,6 +140,7 @@ def test_what_is_no_json_object_is_no_row(decode: Decode, value: bytes | None) -
         (b'{"d": [{"c": 1}], "c": 7}', 7),
         (b"{}", None),
         (b'{"d": 1e99999999999999999999, "c": 5}', 5),
+        (b'{"d": ' + b"9" * 5000 + b', "c": 5}', 5),
     ],
 )
 def test_fields_are_found_by_their_exact_name(decode: Decode, value: bytes, rows: int | None) -> None:
@@ -136,6 +154,36 @@ def test_columns_that_differ_by_case_are_two(decode: Decode) -> None:
     schema = pa.schema([("c", pa.int64()), ("C", pa.int64())])
 
     assert rows_of(decode, raw_records([b'{"C": 1, "c": 2}']), schema).to_pylist() == [{"c": 2, "C": 1}]
+
+
+@pytest.mark.parametrize("decode", WAYS)
+@pytest.mark.parametrize("key", [",", "a,b", ":", "é", " "])
+def test_names_may_have_any_character(decode: Decode, key: str) -> None:
+    schema = pa.schema([(key, pa.int64()), ("s", pa.string())])
+    values = [json.dumps({key: number, "s": "x,y"}, ensure_ascii=False).encode() for number in range(20)]
+
+    assert decode(pa.array(values, pa.binary()), schema).rows.column(0).to_pylist() == list(range(20))
+
+
+@pytest.mark.parametrize("decode", WAYS)
+def test_a_text_may_be_long(decode: Decode) -> None:
+    long = json.dumps({"c": "s" * 3_000_000}).encode()
+
+    found = decode(pa.array([long] * 2), pa.schema([("c", pa.string())]))
+
+    assert found.rows.column("c").to_pylist() == ["s" * 3_000_000] * 2
+
+
+@pytest.mark.parametrize("decode", WAYS)
+def test_a_moment_is_the_same_however_the_records_of_a_column_write_it(decode: Decode) -> None:
+    written: list[Any] = [1767323045000]
+    written += ["2026-01-02T03:04:05Z", "2026-01-02 03:04:05.000+00:00", "2026-01-02T05:34:05+0230"]
+    values = [json.dumps({"c": each}).encode() for each in written]
+
+    found = decode(pa.array(values, pa.binary()), pa.schema([("c", pa.timestamp("us", tz="UTC"))]))
+
+    assert found.faults == ()
+    assert found.rows.column("c").cast(pa.int64()).to_pylist() == [1767323045000000] * 4
 
 
 @pytest.mark.parametrize("decode", WAYS)

@@ -1,4 +1,4 @@
-"""Which records the fast ways leave to the exact one: those that are bad or strange, and no others.
+"""Which records the reader in C leaves to the exact decoder: those that are bad or strange, and no others.
 
 One bad record among 65,536 must not make the others slow, so what is counted here is what the exact decoder
 is asked for.
@@ -15,8 +15,9 @@ import pyarrow as pa
 import pytest
 
 import hotset.decode.json.json_decoder
+from hotset.decode.decoded import Decoded
 from hotset.decode.json.json_exact import decode_exactly
-from tests.hotset.json_ways import FAST, Decode, natively
+from tests.hotset.json_ways import WAYS, Decode, natively, needs_native
 
 POINT = pa.struct([pa.field("x", pa.int32(), nullable=False), ("names", pa.list_(pa.string()))])
 SCHEMA = pa.schema(
@@ -64,19 +65,19 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[bytes | None]]:
     """Each time the exact decoder was asked, and for what."""
     seen: list[list[bytes | None]] = []
 
-    def counted(values: pa.BinaryArray, *more: Any) -> Any:
+    def counted(values: pa.BinaryArray, schema: pa.Schema) -> Decoded:
         seen.append(values.to_pylist())
-        return decode_exactly(values, *more)
+        return decode_exactly(values, schema)
 
     monkeypatch.setattr(hotset.decode.json.json_decoder, "decode_exactly", counted)
     return seen
 
 
-@pytest.mark.parametrize("decode", FAST)
-def test_good_records_are_not_decoded_twice(decode: Decode, asked: list[list[bytes | None]]) -> None:
+@needs_native
+def test_good_records_are_not_decoded_twice(asked: list[list[bytes | None]]) -> None:
     values = payloads(300, {7: None})
 
-    decoded = decode(values, SCHEMA)
+    decoded = natively(values, SCHEMA)
 
     assert asked == []
     assert decoded == decode_exactly(values, SCHEMA)
@@ -116,51 +117,59 @@ BAD: dict[str, tuple[bytes, bool]] = {
 
 
 # The reader in C has whole numbers as long as any decimal.
-TAKEN_NATIVELY = ["many digits that fit"]
+TAKEN = ["many digits that fit"]
 
 
-@pytest.mark.parametrize("decode", FAST)
+@pytest.mark.parametrize("decode", WAYS)
 @pytest.mark.parametrize("what", BAD)
-def test_one_strange_record_is_decided_alone(
-    decode: Decode, asked: list[list[bytes | None]], what: str
-) -> None:
+def test_one_strange_record_is_a_row_or_not_and_its_neighbours_are_rows(decode: Decode, what: str) -> None:
     payload, is_bad = BAD[what]
-    values = payloads(100, {37: payload})
 
-    decoded = decode(values, SCHEMA)
+    decoded = decode(payloads(100, {37: payload}), SCHEMA)
 
-    assert asked == ([] if decode is natively and what in TAKEN_NATIVELY else [[payload]])
     assert [fault.row for fault in decoded.faults] == ([37] if is_bad else [])
-    assert decoded == decode_exactly(values, SCHEMA)
+    assert decoded.rows.column("id").to_pylist() == [
+        n if n != 37 else None if is_bad else 1 for n in range(100)
+    ]
     decoded.rows.validate(full=True)
 
 
-@pytest.mark.parametrize("decode", FAST)
-def test_many_bad_records_are_found_among_many_good_ones(
-    decode: Decode, asked: list[list[bytes | None]]
-) -> None:
-    strange = [payload for what, (payload, _) in BAD.items() if what not in TAKEN_NATIVELY]
+@needs_native
+@pytest.mark.parametrize("what", BAD)
+def test_one_strange_record_is_decided_alone(asked: list[list[bytes | None]], what: str) -> None:
+    payload, _is_bad = BAD[what]
+    values = payloads(100, {37: payload})
+
+    decoded = natively(values, SCHEMA)
+
+    assert asked == ([] if what in TAKEN else [[payload]])
+    assert decoded == decode_exactly(values, SCHEMA)
+
+
+@needs_native
+def test_many_bad_records_are_found_among_many_good_ones(asked: list[list[bytes | None]]) -> None:
+    strange = [payload for what, (payload, _) in BAD.items() if what not in TAKEN]
     bad = dict(zip(range(3, 400, 13), strange, strict=False))
     values = payloads(400, bad)
 
-    decoded = decode(values, SCHEMA)
+    decoded = natively(values, SCHEMA)
 
     assert asked == [list(bad.values())]
     assert decoded == decode_exactly(values, SCHEMA)
 
 
-@pytest.mark.parametrize("decode", FAST)
-def test_nothing_but_bad_records_is_no_endless_search(decode: Decode) -> None:
+@pytest.mark.parametrize("decode", WAYS)
+def test_nothing_but_bad_records_is_a_fault_each(decode: Decode) -> None:
     values = pa.array([b'{"id": "x", "tags": [1], "blob": "?"}'] * 5000, pa.binary())
 
     decoded = decode(values, SCHEMA)
 
-    assert len(decoded.faults) == 5000
+    assert [fault.row for fault in decoded.faults] == list(range(5000))
 
 
-@pytest.mark.parametrize("decode", FAST)
+@pytest.mark.parametrize("decode", WAYS)
 def test_a_part_of_a_batch_is_decoded_as_such(decode: Decode) -> None:
     values = payloads(40, {4: b"{", 30: b'{"id": 0.5}'})
 
-    assert decode(values[25:], SCHEMA) == decode_exactly(values[25:], SCHEMA)
+    assert decode(values[25:], SCHEMA) == decode_exactly(pa.array(values[25:].to_pylist()), SCHEMA)
     assert decode(values[5:25], SCHEMA).faults == ()

@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # A foreign library and the files or folders that may import it; stack, tests and benchmarks may always.
 USED_IN: dict[str, tuple[str, ...]] = {
     "confluent_kafka": ("hotset/kafka/", "hotset/native/native_source.py"),
-    "duckdb": ("federation/engine/", "hotset/decode/json/json_tokens.py"),
+    "duckdb": ("federation/engine/",),
     "fastavro": ("coldset/files/avro_rows.py", "federation/boundary/connect/control_events.py"),
     "google": ("hotset/decode/protobuf/",),
     "flask": ("sql_gateway/",),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from federation.options.options import OPTIONS, Option, parse_option
+from federation.options.option import Option, parse_option
+from federation.options.options import OPTIONS
 from kafkaiceberg.docs import pages
 from sql_gateway.settings import SETTINGS
 from tests.rules.sources import ROOT
@@ -19,7 +20,7 @@ def test_the_options_page_is_what_the_code_renders() -> None:
     assert page == pages()["OPTIONS.md"], "run `make docs`"
 
 
-@pytest.mark.parametrize("option", [*OPTIONS, *SETTINGS], ids=lambda option: option.name)
+@pytest.mark.parametrize("option", [*OPTIONS.declared, *SETTINGS.declared], ids=lambda option: option.name)
 def test_options_have_a_sentence_and_a_default_that_parses(option: Option) -> None:
     assert option.help.endswith(".")
     if option.default is not None:
@@ -27,10 +28,10 @@ def test_options_have_a_sentence_and_a_default_that_parses(option: Option) -> No
 
 
 def test_lengths_of_time_say_their_unit() -> None:
-    timed = [option for option in (*OPTIONS, *SETTINGS) if option.name.endswith("Ms")]
+    timed = [option for option in (*OPTIONS.declared, *SETTINGS.declared) if option.name.endswith("Ms")]
 
     assert [option.name for option in timed if "illiseconds" not in option.help] == []
 
 
 def test_option_names_differ_by_more_than_case() -> None:
-    assert len({option.name.lower() for option in OPTIONS}) == len(OPTIONS)
+    assert len({option.name.lower() for option in OPTIONS.declared}) == len(OPTIONS.declared)

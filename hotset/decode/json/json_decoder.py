@@ -1,8 +1,7 @@
-"""JSON records to Arrow, as strict as the slow way and far faster.
+"""JSON records to Arrow: by the reader in C where it was built, by the exact decoder elsewhere.
 
-The reader in C takes what is plainly right, or DuckDB and Arrow do where it was not
-built. Records that these do not take are decided by `json_exact` alone, which either
-decodes them or says why not. So neither may ever be more lenient than that.
+The reader takes what is plainly right. Records that it does not take are decided by `json_exact` alone, which
+either decodes them or says why not. So it may never be more lenient than that.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import pyarrow as pa
 from hotset.decode.decoded import Decoded, Fault
 from hotset.decode.json.json_exact import decode_exactly
 from hotset.decode.json.json_native import reader_of
-from hotset.decode.json.json_python import take_in_python
 
 
 def decode_json(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None) -> Decoded:
@@ -24,13 +22,10 @@ def decode_json(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArr
     Raises:
         UnsupportedFormatError: A column's type has no JSON form.
     """
-    if not len(payloads):
-        return decode_exactly(payloads, schema, headers)
     reader = reader_of(schema)
-    taken = take_in_python(payloads, schema) if reader is None else reader.take(payloads)
-    if taken is None:
-        return decode_exactly(payloads, schema, headers)
-    rows, refused = taken
+    if reader is None:
+        return decode_exactly(payloads, schema)
+    rows, refused = reader.take(payloads)
     return _completed(rows, refused, payloads) if refused else Decoded(rows)
 
 

@@ -8,17 +8,14 @@ topics, and nothing but this file may be imported where Protobuf is not installe
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
-from typing import Final
 
 import pyarrow as pa
 
+from foundation.extras import describe_lack
 from hotset.decode.decoded import Decoded
 from hotset.errors import UnsupportedFormatError
 from hotset.registry import RegisteredSchema
-
-_NEEDED: Final = ("google", "google.protobuf", "grpc_tools")
 
 __all__ = ["compile_protobuf"]
 
@@ -36,10 +33,8 @@ def compile_protobuf(writer: RegisteredSchema, schema: pa.Schema) -> Callable[[p
         SchemaMismatchError: No message type of the schema can be a row.
         UnsupportedFormatError: What Protobuf needs is not installed.
     """
-    if any(importlib.util.find_spec(name) is None for name in _NEEDED):
-        raise UnsupportedFormatError(
-            "Protobuf needs the packages protobuf and grpcio-tools; install kafkaiceberg[protobuf]"
-        )
+    if lack := describe_lack("protobuf"):
+        raise UnsupportedFormatError(f"Protobuf needs {lack}")
     from hotset.decode.protobuf.messages import compile_messages
 
     return compile_messages(writer, schema)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from federation.options.options import value_of
+from federation.options.options import OPTIONS
 from federation.warm import leave_stores
 from hotset.store import store_folder as place
 from hotset.store.chunk_index import find_chunks
@@ -126,7 +126,7 @@ def test_a_gateway_leaves_nothing_in_the_default_place_and_a_named_one_alone(
     monkeypatch.setattr(place, "_SHARED", tmp_path)
     unnamed = {"hotStore": "on_demand"}
     named = {"hotStore": "warm", "hotStorePath": str(tmp_path / "named")}
-    here = add_chunk(space_of(StoreSettings(None, int(str(value_of(unnamed, "hotStoreBytes"))))), "log")
+    here = add_chunk(space_of(StoreSettings(None, OPTIONS.integer_of(unnamed, "hotStoreBytes"))), "log")
     there = add_chunk(space_of(settings_of(tmp_path / "named")), "log")
 
     leave_stores([unnamed, named, {"hotStore": "off"}])
