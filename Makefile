@@ -22,7 +22,7 @@ SANITIZERS := -fsanitize=address,undefined
 COPY_JARS := org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies
 
 .DELETE_ON_ERROR:
-.PHONY: help setup lock demo test test-fast lint types bench oracle sanitize docs clean
+.PHONY: help setup lock demo test test-long test-fast lint types bench oracle sanitize docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,11 +32,14 @@ setup: .venv/.stamp $(JARS) ## install Python packages into .venv and fetch the 
 demo: .venv/.stamp build/jars/kafka/.stamp ## start everything here and show a record in SQL before any commit (ONCE=1: show, then end)
 	@ONCE='$(ONCE)' $(BIN)/python -m stack.demo
 
-test: setup ## run all tests, in two processes (PYTEST_ARGS='-k cut' runs some, PROCESSES=0 runs in one)
-	@$(BIN)/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS)
+test: setup ## run all tests but the long ones, in two processes (PYTEST_ARGS='-k cut' runs some, PROCESSES=0 runs in one)
+	@$(BIN)/python -m pytest -n $(PROCESSES) -m "not long" $(PYTEST_ARGS)
+
+test-long: setup ## run the long tests: live writers, the long loop and faults of the oracle, random tables, benchmarks
+	@$(BIN)/python -m pytest -n $(PROCESSES) -m long $(PYTEST_ARGS)
 
 test-fast: setup ## run the tests that start no service and take seconds
-	@$(BIN)/python -m pytest -n $(PROCESSES) -m "not service and not oracle and not slow" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(PROCESSES) -m "not service and not oracle and not long" $(PYTEST_ARGS)
 
 lint: setup ## check style and formatting
 	@$(BIN)/ruff check

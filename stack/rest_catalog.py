@@ -48,7 +48,7 @@ class RestCatalog(Stoppable):
         port = free_port()
         settings = {
             "CATALOG_CATALOG__IMPL": "org.apache.iceberg.jdbc.JdbcCatalog",
-            "CATALOG_URI": f"jdbc:sqlite:{directory / 'catalog.db'}",
+            "CATALOG_URI": f"jdbc:sqlite:{directory / 'catalog.db'}?busy_timeout=60000",
             "CATALOG_WAREHOUSE": (directory / "warehouse").as_uri(),
             "CATALOG_REST_PORT": str(port),
         }

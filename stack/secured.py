@@ -23,6 +23,7 @@ from stack.errors import StackError
 from stack.kafka import KafkaBroker, Listener
 from stack.node import START_DEADLINE_S
 from stack.ports import HOST, free_port
+from stack.waiting import wait_until
 
 ASK_S: Final = 30.0
 USER: Final = "reader"
@@ -108,6 +109,8 @@ class SecuredBroker(KafkaBroker):
         """
         client = self._admin()  # Without a name of its own it would end before its answer comes.
         _settle(client.create_acls([AclBinding(*self._entry(topic))]), f"giving {USER} access to {topic}")
+        # The broker hears of it from the controller, after we do.
+        wait_until(lambda: self._is_allowed(topic), f"{USER} to have access to {topic}")
 
     def revoke_read(self, topic: str) -> None:
         """Take back what `allow_read` gave.
@@ -120,6 +123,14 @@ class SecuredBroker(KafkaBroker):
             client.delete_acls([AclBindingFilter(*self._entry(topic))]),
             f"taking access to {topic} from {USER}",
         )
+        wait_until(lambda: not self._is_allowed(topic), f"{USER} to have no access to {topic}")
+
+    def _is_allowed(self, topic: str) -> bool:
+        client = self._admin()
+        try:
+            return bool(client.describe_acls(AclBindingFilter(*self._entry(topic))).result(ASK_S))
+        except KafkaException as exc:
+            raise StackError(f"asking who has access to {topic} failed: {exc}") from exc
 
     def _admin(self) -> AdminClient:
         return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})

@@ -121,10 +121,11 @@ def new_lake(
     partitions: int = 2,
     schema: pa.Schema = EVENTS,
     properties: Mapping[str, str] | None = None,
+    name: str | None = None,
     **topic_config: str,
 ) -> Lake:
     """A catalog, a table and a topic of their own."""
-    name = unique("events")
+    name = name or unique("events")
     made = Lake(bootstrap, directory, f"lake.{name}", name)
     make_table(made.catalog, made.table, schema, properties)
     if partitions:
@@ -177,11 +178,12 @@ def delete_records(bootstrap: str, topic: str, before: Mapping[int, int]) -> Non
 
 
 def produce(
-    bootstrap: str, topic: str, values: Iterable[Any], *, partition: int = 0
+    bootstrap: str, topic: str, values: Iterable[Any], *, partition: int = 0, timestamp_ms: int = 0
 ) -> list[tuple[int, int]]:
     """Send values (bytes as they are, the rest as JSON) and return where each one landed."""
     bodies = (v if v is None or isinstance(v, bytes) else json.dumps(v).encode() for v in values)
-    return send(bootstrap, topic, ((None, body, []) for body in bodies), partition=partition)
+    records = ((None, body, []) for body in bodies)
+    return send(bootstrap, topic, records, partition=partition, timestamp_ms=timestamp_ms)
 
 
 def send(
@@ -190,8 +192,9 @@ def send(
     records: Iterable[tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]],
     *,
     partition: int = 0,
+    timestamp_ms: int = 0,
 ) -> list[tuple[int, int]]:
-    """Send records, each a key, a value and headers, and return where each one landed."""
+    """Send records of now, or of another time, each a key, a value and headers; return where each landed."""
     landed: list[tuple[int, int]] = []
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 1, "log_level": 0})
 
@@ -201,7 +204,13 @@ def send(
 
     for key, value, headers in records:
         producer.produce(
-            topic, value, key, partition=partition, on_delivery=on_delivery, headers=headers or None
+            topic,
+            value,
+            key,
+            partition=partition,
+            on_delivery=on_delivery,
+            headers=headers or None,
+            timestamp=timestamp_ms,
         )
     assert producer.flush(HANG_S) == 0, "records were not acknowledged"
     return landed

@@ -1,7 +1,7 @@
-"""What tests share: one server of a kind and one Spark session for a process, and a lake for each test.
+"""What tests share: servers for a run, one Spark session for a process, and a lake for each test.
 
-Brokers and sessions take seconds to start, so they live as long as the process that runs tests; topics,
-tables and catalogs are cheap, so nobody shares them and no test can see another's records.
+What takes seconds to start lives as long as the run or the process; topics, tables and catalogs are cheap, so
+nobody shares them and no test can see another's records.
 """
 
 from __future__ import annotations
@@ -16,11 +16,6 @@ import pytest
 from hotset.native.availability import PURE, native_available
 from stack import KafkaBroker
 from stack.java import SHORT_LIVED
-from stack.objects import ObjectStore
-from stack.postgres import PostgresServer
-from stack.registry import SchemaRegistryServer
-from stack.rest_catalog import RestCatalog
-from stack.spark_writer import SparkWriter
 from tests.builders import EVENTS, Lake, new_lake
 from tests.oracle.world import TALLY
 from tests.services import Watch
@@ -28,6 +23,8 @@ from tests.services import Watch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
+pytest_plugins = ["tests.fixtures.stage_fixtures", "tests.service_fixtures"]
 
 # Before anything starts a JVM, and for all of them: services, Spark, and what tests run as programs.
 os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED)
@@ -90,13 +87,6 @@ def no_configuration() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """A real broker that tests may fill and must leave running."""
-    with KafkaBroker.start(tmp_path_factory.mktemp("broker")) as running:
-        yield running
-
-
 @pytest.fixture(params=["native", "python"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways in which records are taken out of Kafka, which nobody may be able to tell apart."""
@@ -105,34 +95,6 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "native" and not found.is_available:
         pytest.skip(f"nothing is read natively here: {found.reason}")
     return str(request.param)
-
-
-@pytest.fixture(scope="session")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistryServer]:
-    """A real schema registry that tests may fill and must leave running; subjects are named by topic."""
-    with SchemaRegistryServer.start(tmp_path_factory.mktemp("registry")) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
-    """A real object store that tests may fill and must leave running."""
-    with ObjectStore.start(tmp_path_factory.mktemp("objects")) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A real database server that tests may fill and must leave running."""
-    with PostgresServer.start() as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def rest_on_store(tmp_path_factory: pytest.TempPathFactory, store: ObjectStore) -> Iterator[RestCatalog]:
-    """A real REST catalog whose warehouse is in the object store."""
-    with RestCatalog.start(tmp_path_factory.mktemp("rest"), store=store) as running:
-        yield running
 
 
 @pytest.fixture(scope="session")
@@ -164,10 +126,3 @@ def spark(no_configuration: None) -> Iterator[SparkSession]:
         session = open_session("tests")
         yield session
         session.stop()
-
-
-@pytest.fixture(scope="session")
-def spark_writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkWriter]:
-    """A Spark program with Iceberg's runtime, for streaming queries and statements of any lake."""
-    with SparkWriter(tmp_path_factory.mktemp("spark_writer")) as running:
-        yield running

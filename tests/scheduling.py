@@ -10,13 +10,20 @@ from typing import Final
 
 from xdist.scheduler import LoadScopeScheduling
 
-# Files that share a service of their own: Kafka Connect, or a Spark program with Iceberg's runtime.
-TOGETHER: Final = ("tests/writers/", "tests/coldset/test_agreement.py", "tests/coldset/test_random_tables.py")
+# Files that share what only one process can have, or what takes seconds to start.
+TOGETHER: Final[tuple[tuple[str, ...], ...]] = (
+    # Kafka Connect, and a Spark program with Iceberg's runtime.
+    ("tests/writers/", "tests/coldset/test_agreement.py", "tests/coldset/test_random_tables.py"),
+    # Topics that are named as Flink has recorded them.
+    ("tests/federation/test_flink.py", "tests/federation/test_flink_jobs.py"),
+    # A broker that is stopped and started again.
+    ("tests/hotset/test_history.py", "tests/hotset/store/test_truncated.py", "tests/hotset/test_drain.py"),
+)
 
 # What takes longest, in this order.
 FIRST: Final = (
     "tests/oracle/test_loop.py",
-    *TOGETHER,
+    *TOGETHER[0],
     "tests/benchmarks/",
     "tests/oracle/test_faults.py",
     "tests/stack/test_demo.py",
@@ -33,7 +40,7 @@ FIRST: Final = (
 def unit(nodeid: str) -> str:
     """Return what a test must share a process with: its file, or what files have in common."""
     path = nodeid.partition("::")[0]
-    return TOGETHER[0] if path.startswith(TOGETHER) else path
+    return next((files[0] for files in TOGETHER if path.startswith(files)), path)
 
 
 def place(nodeid: str) -> int:

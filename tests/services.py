@@ -15,11 +15,18 @@ from typing import Any, Final
 import pytest
 
 # Fixtures that start a service, and older marks that say the same of a whole file.
-SERVERS: Final = {"broker", "cluster", "postgres", "registry", "rest_on_store", "store", "worker"}
-FIXTURES: Final = SERVERS | {"spark", "spark_writer"}
+SERVERS: Final = {"broker", "cluster", "frail_broker", "postgres", "registry", "rest_on_store", "store"}
+FIXTURES: Final = SERVERS | {"spark"}
 MARKS: Final = ("kafka", "registry", "spark")
 PROGRAMS: Final = {"initdb", "java", "postgres", "spark-submit"}
 MODULES: Final = ("benchmarks.", "stack.")
+
+
+def starts_services(item: pytest.Item) -> bool:
+    """Whether a test asks for a service, or for a foreign writer that is no recording."""
+    asked: Iterable[str] = getattr(item, "fixturenames", ())
+    call = getattr(item, "callspec", None)
+    return not FIXTURES.isdisjoint(asked) or (call is not None and call.params.get("stage") == "live")
 
 
 class UnmarkedServiceError(AssertionError):
@@ -36,8 +43,7 @@ class Watch:
     @staticmethod
     def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
-            asked: Iterable[str] = getattr(item, "fixturenames", ())
-            if not FIXTURES.isdisjoint(asked) or any(item.get_closest_marker(mark) for mark in MARKS):
+            if starts_services(item) or any(item.get_closest_marker(mark) for mark in MARKS):
                 item.add_marker(pytest.mark.service)
 
     @pytest.hookimpl(wrapper=True)

@@ -26,7 +26,9 @@ _UNDERSTOOD: Final = (IdentityTransform, TruncateTransform, BucketTransform, Tim
 # Places in a partition, and the transforms by which what is there is made of a column.
 _Parts = list[tuple[int, Any]]
 
-_kept: Final[LruCache[tuple[str, int, NestedField], tuple[Fact, ...]]] = LruCache(1_000_000, lambda f: len(f) + 1)
+_kept: Final[LruCache[tuple[str, int, NestedField], tuple[Fact, ...]]] = LruCache(
+    1_000_000, lambda f: len(f) + 1
+)
 
 
 def facts_of_files(

@@ -15,7 +15,7 @@ import pytest
 
 from stack.java import ROOT
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 HOT_READ = {
     "hot_read_drain_against_consume",

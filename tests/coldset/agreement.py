@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import pyarrow as pa
+import pytest
 from pyiceberg.catalog import Catalog
 
 from coldset.plan.parquet_scan import ParquetScan, plan_parquet_scan
@@ -24,11 +25,22 @@ from stack.objects import ObjectStore
 from stack.rest_catalog import RestCatalog
 from stack.spark_catalogs import Catalog as SparkCatalog
 from stack.spark_catalogs import rest_settings
-from stack.spark_writer import SparkWriter
-from tests.builders import unique
 from tests.coldset.shapes import DeleteByKey, Edit, Step
 from tests.coldset.sites import of_store
 from tests.coldset.tables import catalog_properties, read
+from tests.fixtures.staged_writers import StagedSpark
+
+DISK: Final = "sqlite+disk"
+
+# Where Spark makes a table: recorded, and live, which takes minutes for all.
+on_sites = pytest.mark.parametrize(
+    ("stage", "spark_table"),
+    [
+        ("recorded", DISK),
+        *(pytest.param("live", site, marks=pytest.mark.long) for site in (DISK, "rest+s3")),
+    ],
+    indirect=True,
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,7 @@ class SparkTable:
         spark: How Spark does.
     """
 
-    writer: SparkWriter
+    writer: StagedSpark
     directory: Path
     name: str
     properties: Mapping[str, str]
@@ -113,13 +125,13 @@ class SparkTable:
         return self.writer.rows(self.spark, f"SELECT * FROM lake.{self.name}")
 
 
-def new_table(writer: SparkWriter, directory: Path) -> SparkTable:
+def new_table(writer: StagedSpark, directory: Path) -> SparkTable:
     """A table that is not there yet, in a catalog in a folder."""
     return _new_table(writer, directory, catalog_properties(directory), directory / "catalog.db")
 
 
 def new_object_table(
-    writer: SparkWriter, directory: Path, catalog: RestCatalog, store: ObjectStore
+    writer: StagedSpark, directory: Path, catalog: RestCatalog, store: ObjectStore
 ) -> SparkTable:
     """A table that is not there yet, behind a REST catalog and with its files in an object store."""
     properties = {"type": "rest", "uri": catalog.uri, **of_store(store)}
@@ -127,10 +139,10 @@ def new_object_table(
 
 
 def _new_table(
-    writer: SparkWriter, directory: Path, properties: Mapping[str, str], spark: SparkCatalog
+    writer: StagedSpark, directory: Path, properties: Mapping[str, str], spark: SparkCatalog
 ) -> SparkTable:
     open_catalog("lake", properties).create_namespace_if_not_exists("shapes")
-    return SparkTable(writer, directory, f"shapes.{unique('t')}", properties, spark)
+    return SparkTable(writer, directory, f"shapes.{writer.stage.name('t')}", properties, spark)
 
 
 def as_typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:

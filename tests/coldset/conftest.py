@@ -8,10 +8,10 @@ import pytest
 
 from coldset.table.catalog import open_catalog
 from stack.objects import ObjectStore
-from stack.spark_writer import SparkWriter
 from tests.builders import unique
-from tests.coldset.agreement import SparkTable, new_object_table, new_table
+from tests.coldset.agreement import DISK, SparkTable, new_object_table, new_table
 from tests.coldset.sites import SCHEMA, MakeSite, Site, of_store
+from tests.fixtures.staged_writers import StagedSpark
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> MakeSite:
             "uri": uri if catalog == "sqlite" else request.getfixturevalue("postgres").uri,
         }
 
-    def make_site(kind: str) -> Site:
-        site = Site(on(*kind.split("+")), f"lake.{unique('t')}")
+    def make_site(kind: str, **more: str) -> Site:
+        site = Site({**on(*kind.split("+")), **more}, f"lake.{unique('t')}")
         catalog = open_catalog("site", site.properties)
         catalog.create_namespace_if_not_exists("lake")
         catalog.create_table(site.table, schema=SCHEMA)
@@ -42,10 +42,10 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> MakeSite:
     return make_site
 
 
-@pytest.fixture(params=["sqlite+disk", "rest+s3"])
-def spark_table(request: pytest.FixtureRequest, spark_writer: SparkWriter, tmp_path: Path) -> SparkTable:
-    """A table that Spark may make, in a file and on disk, and behind servers."""
-    if request.param == "sqlite+disk":
+@pytest.fixture
+def spark_table(request: pytest.FixtureRequest, spark_writer: StagedSpark, tmp_path: Path) -> SparkTable:
+    """A table that Spark may make at the site that a test names: in a file and on disk, or behind servers."""
+    if request.param == DISK:
         return new_table(spark_writer, tmp_path)
     servers = [request.getfixturevalue(name) for name in ("rest_on_store", "store")]
     return new_object_table(spark_writer, tmp_path, *servers)

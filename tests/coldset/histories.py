@@ -15,10 +15,10 @@ from typing import Final
 from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
 
 from stack.errors import StackError
-from stack.spark_writer import SparkWriter
 from tests.coldset.agreement import SparkTable, new_table
 from tests.coldset.moments import Moment, keep_moment
 from tests.coldset.shapes import DeleteByKey, Step, table
+from tests.fixtures.staged_writers import StagedSpark
 
 TYPES: Final = (
     "INT",
@@ -233,7 +233,7 @@ class History:
 
 
 def try_table(
-    writer: SparkWriter, directory: Path, seed: int, steps: int = STEPS
+    writer: StagedSpark, directory: Path, seed: int, steps: int = STEPS
 ) -> tuple[History, list[str]]:
     """Make one table step by step; end where a reader is wrong, or at the last step."""
     history = History(new_table(writer, directory), seed, Random(seed))

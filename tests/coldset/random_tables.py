@@ -17,6 +17,8 @@ from typing import Final
 from stack.spark_writer import SparkWriter
 from tests.coldset.histories import STEPS, try_table
 from tests.coldset.moments import FILTERS, kept_moments
+from tests.fixtures.staged_writers import StagedSpark
+from tests.fixtures.stages import Live
 
 # Tables are tiny, so compiling costs more than it saves.
 IN_A_HURRY: Final = {
@@ -34,8 +36,9 @@ def make(folder: Path, seeds: Sequence[int], steps: int) -> int:
     failed = made = refused = unread = 0
     # All tables share a catalog, so that Spark opens it once.
     with SparkWriter(folder, IN_A_HURRY) as writer:
+        staged = StagedSpark(Live(), lambda: writer)
         for number, seed in enumerate(seeds, 1):
-            history, wrong = try_table(writer, folder, seed, steps)
+            history, wrong = try_table(staged, folder, seed, steps)
             made, refused = made + len(history.steps), refused + history.refused
             unread += history.is_unread
             if wrong:

@@ -56,7 +56,7 @@ def rows(*ids: int) -> pa.Table:
     return pa.table({"id": ids, "name": [f"n{x}" for x in ids]}, SCHEMA)
 
 
-MakeSite = Callable[[str], Site]
+MakeSite = Callable[..., Site]
 
 
 def of_store(store: ObjectStore, endpoint: str | None = None) -> dict[str, str]:

@@ -11,15 +11,17 @@ import pytest
 
 from stack.spark_writer import SparkWriter
 from tests.coldset.histories import try_table
+from tests.fixtures.staged_writers import StagedSpark
+from tests.fixtures.stages import Live
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 @pytest.mark.parametrize("seed", [11, 12, 13])
 def test_a_table_of_random_history_is_read_as_spark_reads_it(
-    seed: int, spark_writer: SparkWriter, tmp_path: Path
+    seed: int, spark_program: SparkWriter, tmp_path: Path
 ) -> None:
-    history, wrong = try_table(spark_writer, tmp_path, seed)
+    history, wrong = try_table(StagedSpark(Live(), lambda: spark_program), tmp_path, seed)
 
     assert wrong == [], history.steps
     assert len(history.steps) > 4

@@ -16,12 +16,12 @@ from coldset.table.catalog import pin
 from federation.engine.run.query import run_query
 from federation.errors import OptionError
 from federation.options.definition import merge_options
-from stack.spark_writer import SparkWriter
 from tests.coldset.agreement import SparkTable, new_table
 from tests.coldset.rare_types import schema
 from tests.coldset.shapes import Edit
 from tests.coldset.shapes import table as made
 from tests.coldset.tables import TABLE, add_file, catalog_properties, make_catalog, read_now
+from tests.fixtures.staged_writers import StagedSpark
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ TEXT = "2020-01-01T00:00:00.123456789"
 
 
 @pytest.fixture
-def table(spark_writer: SparkWriter, tmp_path: Path) -> SparkTable:
+def table(spark_writer: StagedSpark, tmp_path: Path) -> SparkTable:
     return new_table(spark_writer, tmp_path)
 
 
@@ -84,7 +84,6 @@ def test_nanoseconds_and_times_of_day_are_read_to_the_last_digit(
         spark.read.format("kafkaiceberg").options(**table.options).load(table.name)
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(
     ("kind", "steps"),
     [

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from coldset.table.catalog import pin
-from tests.coldset.agreement import SparkTable, as_sorted, as_typed
+from tests.coldset.agreement import SparkTable, as_sorted, as_typed, on_sites
 from tests.coldset.shapes import MERGE_ON_READ, NOTE, DeleteByKey, Step, rows, table
 from tests.coldset.tables import read
-
-pytestmark = [pytest.mark.spark]
 
 HISTORY: tuple[Step, ...] = (
     table("id BIGINT, a STRING", **MERGE_ON_READ),
@@ -45,6 +41,7 @@ def hold(made: SparkTable, clause: str, **which: Any) -> None:
     assert as_sorted(found) == as_sorted(as_typed(rows_of_spark, found.schema)), clause
 
 
+@on_sites
 def test_a_table_is_read_as_it_was(spark_table: SparkTable) -> None:
     spark_table.run(HISTORY)
     metadata = spark_table.pin().table.metadata

@@ -19,10 +19,10 @@ from tests.builders import (
     delete_topic,
     make_topic,
     produce,
-    wait_until,
 )
 from tests.conftest import MakeLake
-from tests.doctor.ward import ROWS, begin, codes, found, held_back, look, mark, put, send, unchecked
+from tests.doctor.ward import ROWS, codes, found, look, mark, put, records, send, unchecked
+from tests.transactions import begin, wait_until_ended
 
 pytestmark = pytest.mark.kafka
 
@@ -172,12 +172,12 @@ def test_partitions_that_the_topic_does_not_have_are_an_error(lake: MakeLake) ->
 
 def test_an_open_transaction_is_told_with_its_age(lake: MakeLake) -> None:
     made = half_full(lake)
-    producer = begin(made, 3)
+    producer = begin(made.bootstrap, made.topic, records(3))
     send(made, 2)
 
     finding = found(look(made), "HELD_BACK")
     producer.abort_transaction(30)
-    wait_until(lambda: held_back(made) == 0, "the transaction to end")
+    wait_until_ended(made.bootstrap, made.topic)
 
     assert (finding.severity, finding.facts["offsets"]) == (Severity.INFO, 5)
     assert finding.facts["since_ms"] is not None
@@ -186,7 +186,8 @@ def test_an_open_transaction_is_told_with_its_age(lake: MakeLake) -> None:
 
 def test_a_transaction_that_is_open_for_long_is_a_warning(lake: MakeLake) -> None:
     made = half_full(lake)
-    producer = begin(made, 1, time_ms=int(time.time() * 1000) - 16 * 60_000)
+    long_ago_ms = int(time.time() * 1000) - 16 * 60_000
+    producer = begin(made.bootstrap, made.topic, records(1), timestamp_ms=long_ago_ms)
 
     finding = found(look(made), "HELD_BACK")
     producer.abort_transaction(30)

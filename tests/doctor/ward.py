@@ -10,16 +10,15 @@ import json
 from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
-from confluent_kafka import Producer
 
 from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN_TAG, render_offsets
 from federation.doctor.examination import LOOK_BACK, examine
 from federation.doctor.findings import Finding, Report
 from foundation.deadline import Deadline
 from hotset.kafka.client import connect
-from hotset.kafka.log_bounds import read_log_bounds
 from hotset.kafka.offsets import Isolation
-from tests.builders import Lake, produce, wait_until
+from tests.builders import Lake, produce
+from tests.transactions import transaction
 
 ROWS = pa.schema([("seq", pa.int64()), ("kafka_partition", pa.int32()), ("kafka_offset", pa.int64())])
 COLUMNS = "partition=kafka_partition,offset=kafka_offset"
@@ -32,33 +31,12 @@ def send(lake: Lake, count: int, *, partition: int = 0) -> None:
 
 def send_in_transaction(lake: Lake, count: int, *, commits: bool) -> None:
     """Produce records in a transaction and end it; its marker takes one offset more."""
-    producer = begin(lake, count)
-    if commits:
-        producer.commit_transaction(30)
-    else:
-        producer.abort_transaction(30)
-    # The marker is written after the producer has its answer.
-    wait_until(lambda: held_back(lake) == 0, "the transaction's marker")
+    with transaction(lake.bootstrap, lake.topic, records(count), commits=commits):
+        pass
 
 
-def begin(lake: Lake, count: int, *, time_ms: int | None = None) -> Producer:
-    """Produce records, of now or of another time, in a transaction that stays open."""
-    stamp = {} if time_ms is None else {"timestamp": time_ms}
-    settings = {"bootstrap.servers": lake.bootstrap, "transactional.id": lake.topic, "log_level": 0}
-    producer = Producer(settings)
-    producer.init_transactions(30)
-    producer.begin_transaction()
-    for n in range(count):
-        producer.produce(lake.topic, json.dumps({"seq": n}).encode(), partition=0, **stamp)
-    assert producer.flush(30) == 0
-    return producer
-
-
-def held_back(lake: Lake) -> int:
-    """Offsets that an open transaction hides."""
-    client = connect({"bootstrap.servers": lake.bootstrap})
-    bounds = read_log_bounds(client, lake.topic, Isolation.READ_COMMITTED, Deadline.after_ms(10_000))
-    return sum(found.held_back for found in bounds.partitions)
+def records(count: int) -> list[bytes]:
+    return [json.dumps({"seq": n}).encode() for n in range(count)]
 
 
 def put(lake: Lake, offsets: Iterable[int], *, partition: int = 0, **summary: str) -> int:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
-
 from federation.engine.statement.isolation import TRACES
+
 from federation.engine.statement.table_references import _REFUSED_FUNCTIONS
 
 TABLES: Final = {

@@ -16,6 +16,7 @@ from federation.errors import BoundaryUnknownError, OffsetOverlapError
 from hotset.errors import DecodeError
 from tests.builders import Lake, commit_until, delete_records, produce
 from tests.conftest import MakeLake
+from tests.transactions import transaction, wait_until_ended
 
 pytestmark = pytest.mark.kafka
 
@@ -70,6 +71,7 @@ def send_transactions(lake: Lake, count: int) -> None:
         producer.begin_transaction()
         producer.produce(lake.topic, b'{"seq": 0}', partition=0)
         producer.commit_transaction()
+    wait_until_ended(lake.bootstrap, lake.topic)
 
 
 def test_the_boundary_says_which_sources_it_is_from(lake: MakeLake) -> None:
@@ -219,17 +221,12 @@ def test_a_hole_that_an_open_transaction_hides_is_an_error_at_once(lake: MakeLak
     """Nothing is visible in it now, and something may be later."""
     made = lake(schema=ROWS, partitions=1)
     send(made, {0: 2})
-    producer = Producer({"bootstrap.servers": made.bootstrap, "transactional.id": made.topic, "log_level": 0})
-    producer.init_transactions()
-    producer.begin_transaction()
-    producer.produce(made.topic, b'{"seq": 0}', partition=0)
-    producer.flush(60)
-    send(made, {0: 2})
-    append(made, (0, 0), (0, 1), (0, 4))
+    with transaction(made.bootstrap, made.topic, [b'{"seq": 0}'], commits=False):
+        send(made, {0: 2})
+        append(made, (0, 0), (0, 1), (0, 4))
 
-    with pytest.raises(OffsetOverlapError, match="open transaction"):
-        made.open(**COLUMNS).cut()
-    producer.abort_transaction()
+        with pytest.raises(OffsetOverlapError, match="open transaction"):
+            made.open(**COLUMNS).cut()
 
 
 def test_a_writer_that_started_late_is_named_and_can_be_accepted(lake: MakeLake) -> None:

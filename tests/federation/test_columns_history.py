@@ -93,7 +93,6 @@ class History:
         return frozenset((p, o) for p, spans in both for start, end in spans for o in range(start, end))
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
 @settings(deadline=None, max_examples=40)
 @given(STEPS)

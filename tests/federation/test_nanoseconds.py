@@ -15,12 +15,12 @@ import pytest
 from hotset.errors import DecodeError
 from pipeline.errors import FreezeOptionError
 from pipeline.freeze import freeze_once
-from stack.spark_writer import SparkWriter
 from tests.builders import Lake, in_version_3, make_topic, produce, unique
 from tests.coldset.agreement import new_table
 from tests.coldset.rare_types import schema
 from tests.coldset.shapes import Edit
 from tests.conftest import MakeLake
+from tests.fixtures.staged_writers import StagedSpark
 from tests.sql_gateway.door import assert_error, open_door, query
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ def test_a_table_that_no_freeze_can_write_is_refused_before_a_record_is_read(
         freeze_once(spark, made.merged())
 
 
-@pytest.mark.spark
-def test_hot_rows_stand_beside_cold_ones(spark_writer: SparkWriter, lake: MakeLake, tmp_path: Path) -> None:
+def test_hot_rows_stand_beside_cold_ones(spark_writer: StagedSpark, lake: MakeLake, tmp_path: Path) -> None:
     table = new_table(spark_writer, tmp_path)
     columns = schema("id int", "a timestamp_ns", "b timestamptz_ns")
     cold = [

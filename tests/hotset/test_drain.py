@@ -6,9 +6,6 @@ retention, a topic that goes away, a broker that freezes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from confluent_kafka import Producer
 
@@ -43,14 +40,6 @@ def client(broker: KafkaBroker) -> KafkaClient:
 @pytest.fixture
 def topic(broker: KafkaBroker) -> str:
     return make_topic(broker.bootstrap, unique("drained"), partitions=2)
-
-
-@pytest.fixture
-def second_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """A broker of the test's own, to be frozen and stopped."""
-    with KafkaBroker.start(tmp_path / "broker") as running:
-        yield running
-        running.resume()
 
 
 def soon() -> Deadline:
@@ -226,14 +215,16 @@ def test_an_unreachable_broker_is_an_error_within_the_deadline() -> None:
     assert deadline.has_passed
 
 
-def test_a_frozen_broker_ends_a_read_at_its_deadline(second_broker: KafkaBroker) -> None:
-    topic = make_topic(second_broker.bootstrap, "frozen", partitions=1)
-    produce(second_broker.bootstrap, topic, [b"a"])
-    client = connect({"bootstrap.servers": second_broker.bootstrap})
-    second_broker.pause()
+def test_a_frozen_broker_ends_a_read_at_its_deadline(frail_broker: KafkaBroker) -> None:
+    topic = make_topic(frail_broker.bootstrap, unique("frozen"), partitions=1)
+    produce(frail_broker.bootstrap, topic, [b"a"])
+    client = connect({"bootstrap.servers": frail_broker.bootstrap})
+    frail_broker.pause()
 
-    with pytest.raises(HotReadTimeoutError, match=r"left: 0\[0,1\)"):
-        list(drain(client, topic, (OffsetRange(0, 0, 1),), COMMITTED, Deadline.after_ms(500)))
+    try:
+        with pytest.raises(HotReadTimeoutError, match=r"left: 0\[0,1\)"):
+            list(drain(client, topic, (OffsetRange(0, 0, 1),), COMMITTED, Deadline.after_ms(500)))
+    finally:
+        frail_broker.resume()
 
-    second_broker.resume()
     assert values(client, topic, OffsetRange(0, 0, 1)) == [(0, 0, b"a")]

@@ -17,13 +17,16 @@ from pathlib import Path
 import pytest
 
 from foundation.deadline import Deadline
+from hotset.drain import reader_threads
 from hotset.drain.drain_ranges import drain
+from hotset.drain.reader_threads import _Lane
 from hotset.errors import HotReadTimeoutError, OffsetOutOfRangeError
 from hotset.kafka.client import KafkaClient, connect
 from hotset.kafka.offsets import OffsetRange
 from hotset.kafka.record_source import DrainLimits
 from stack import KafkaBroker
 from tests.builders import delete_records, make_topic, produce, unique
+from tests.clock import clock_of
 from tests.hotset.reading import COMMITTED, chunks_of, everything
 
 pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("way")]
@@ -141,23 +144,34 @@ def test_an_error_of_one_partition_is_the_error_of_the_read(client: KafkaClient,
     assert lanes() == []
 
 
-def test_a_deadline_that_passes_while_a_batch_is_used_ends_the_read(client: KafkaClient, topic: str) -> None:
-    batches = drain(client, topic, ranges(), COMMITTED, Deadline.after_ms(3000), DrainLimits(chunk_rows=10))
+def test_a_deadline_that_passes_while_a_batch_is_used_ends_the_read(
+    client: KafkaClient, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = clock_of(monkeypatch, "foundation.deadline")
+    batches = drain(client, topic, ranges(), COMMITTED, Deadline.after_ms(60_000), DrainLimits(chunk_rows=10))
     next(batches)
-    time.sleep(3.1)
+    clock.jump(60)
 
-    with pytest.raises(HotReadTimeoutError, match="3000 ms were not enough"):
+    with pytest.raises(HotReadTimeoutError, match="60000 ms were not enough"):
         list(batches)
 
 
-def test_time_that_the_taker_needs_is_no_silence_of_kafka(client: KafkaClient, topic: str) -> None:
-    limits = DrainLimits(chunk_rows=2000, no_progress_ms=700)
+def test_time_that_the_taker_needs_is_no_silence_of_kafka(
+    client: KafkaClient, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = clock_of(monkeypatch, "hotset.drain.drain_ranges")
+    made: list[_Lane] = []
+    monkeypatch.setattr(reader_threads, "_Lane", lambda *what: made.append(_Lane(*what)) or made[-1])
+    limits = DrainLimits(chunk_rows=2000, no_progress_ms=60_000)
     rows = 0
 
     for chunk in chunks_of(client, topic, *ranges(), limits=limits):
         rows += chunk.num_rows
-        time.sleep(0.9)
+        # Who is reading still would be right to call this a silence.
+        until(lambda: all(lane.batch is not None or lane.is_done for lane in made))
+        clock.jump(61)
 
+    assert made
     assert rows == sum(r.span for r in ranges())
 
 
@@ -182,10 +196,8 @@ def test_a_child_that_is_forked_after_a_read_reads_too(
 AT_THE_END = """
     import sys, threading, time
     from foundation.deadline import Deadline
-    from hotset.drain.drain_ranges import drain
-    from hotset.kafka.client import connect
-    from hotset.kafka.offsets import Isolation, OffsetRange
-    from hotset.kafka.record_source import DrainLimits
+    from hotset.drain import drain
+    from hotset.kafka import DrainLimits, Isolation, OffsetRange, connect
 
     client = connect({{"bootstrap.servers": {bootstrap!r}}})
     ranges = tuple(OffsetRange(p, 0, {records}) for p in range({partitions}))
@@ -197,7 +209,8 @@ ABANDONED = """
 """
 GOES_ON = """
     def read():
-        time.sleep(3)
+        while threading.main_thread().is_alive():
+            time.sleep(0.01)
         print(sum(batch.num_rows for batch in batches), flush=True)
 
     threading.Thread(target=read).start()

@@ -1,13 +1,10 @@
 """A log that was cut back and written on is another history under the same offsets, and is never joined.
 
-What an unclean leader election does to a log is done here to the only replica's file while the broker is
-down: its newest batches are cut off, and the broker comes back as the leader of a later epoch.
+How a log is cut back is in `tests/hotset/cut_logs.py`.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,93 +18,60 @@ from hotset.kafka.leader_history import require_history
 from hotset.kafka.log_bounds import read_log_bounds
 from hotset.kafka.offsets import Isolation, OffsetRange
 from stack import KafkaBroker
-from tests.builders import Lake, commit_until, new_lake, produce
+from tests.builders import commit_until, new_lake
+from tests.hotset.cut_logs import restart, send
 
 pytestmark = pytest.mark.kafka
 
 COMMITTED = Isolation.READ_COMMITTED
 
 
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """A broker that may be stopped."""
-    with KafkaBroker.start(tmp_path / "broker") as running:
-        yield running
-
-
-def send(lake: Lake, count: int, *, seq: int = 0) -> None:
-    for i in range(count):
-        produce(lake.bootstrap, lake.topic, [{"producer": "p", "seq": seq + i}])
-
-
-def restart(broker: KafkaBroker, lake: Lake, *, keeping: int | None = None) -> KafkaBroker:
-    """Stop the broker, leave only so many record batches, and start it again."""
-    broker.stop()
-    folder = broker.directory / "records"
-    if keeping is not None:
-        cut_back(folder / f"{lake.topic}-0", keeping)
-        (folder / ".kafka_cleanshutdown").unlink(missing_ok=True)
-    port = int(lake.bootstrap.rpartition(":")[2])
-    return KafkaBroker.start(broker.directory, port=port)
-
-
-def cut_back(folder: Path, batches: int) -> None:
-    [log] = folder.glob("*.log")
-    whole = log.read_bytes()
-    end = 0
-    for _ in range(batches):
-        end += 12 + struct.unpack_from(">i", whole, end + 8)[0]
-    log.write_bytes(whole[:end])
-    for index in folder.glob("*.*index"):
-        index.unlink()
-
-
 def test_a_log_cut_back_below_the_boundary_and_written_on_is_an_error(
-    own_broker: KafkaBroker, tmp_path: Path
+    frail_broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    lake = new_lake(own_broker.bootstrap, tmp_path, partitions=1)
+    lake = new_lake(frail_broker.bootstrap, tmp_path, partitions=1)
     send(lake, 6)
     commit_until(lake)
-    with restart(own_broker, lake) as again:
-        send(lake, 2, seq=6)
-        assert lake.open().scan().to_arrow().num_rows == 8  # another leader of the same history
-        with restart(again, lake, keeping=4):
-            send(lake, 5, seq=100)
+    restart(frail_broker, lake)
+    send(lake, 2, seq=6)
+    assert lake.open().scan().to_arrow().num_rows == 8  # another leader of the same history
+    restart(frail_broker, lake, keeping=4)
+    send(lake, 5, seq=100)
 
-            for read in (lambda: take_cut(lake.merged()), lambda: lake.open().scan().to_arrow()):
-                with pytest.raises(LogTruncatedError, match=lake.topic):
-                    read()
+    for read in (lambda: take_cut(lake.merged()), lambda: lake.open().scan().to_arrow()):
+        with pytest.raises(LogTruncatedError, match=lake.topic):
+            read()
 
 
-def test_a_log_cut_back_above_the_boundary_is_read_on(own_broker: KafkaBroker, tmp_path: Path) -> None:
-    lake = new_lake(own_broker.bootstrap, tmp_path, partitions=1)
+def test_a_log_cut_back_above_the_boundary_is_read_on(frail_broker: KafkaBroker, tmp_path: Path) -> None:
+    lake = new_lake(frail_broker.bootstrap, tmp_path, partitions=1)
     send(lake, 6)
     commit_until(lake, {0: 3})
-    with restart(own_broker, lake, keeping=4):
-        send(lake, 1, seq=100)
+    restart(frail_broker, lake, keeping=4)
+    send(lake, 1, seq=100)
 
-        rows = lake.open().scan().to_arrow()
+    rows = lake.open().scan().to_arrow()
 
     assert sorted(rows["seq"].to_pylist()) == [0, 1, 2, 3, 100]
 
 
 @pytest.mark.usefixtures("way")
 def test_a_range_planned_under_an_older_leader_is_not_read_from_another_history(
-    own_broker: KafkaBroker, tmp_path: Path
+    frail_broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    lake = new_lake(own_broker.bootstrap, tmp_path, partitions=1)
+    lake = new_lake(frail_broker.bootstrap, tmp_path, partitions=1)
     send(lake, 6)
     bootstrap = {"bootstrap.servers": lake.bootstrap}
     planned = read_log_bounds(connect(bootstrap), lake.topic, COMMITTED, Deadline.after_ms(20_000))
     epochs = {found.partition: found.leader_epoch for found in planned.partitions}
-    with restart(own_broker, lake, keeping=2):
-        send(lake, 6, seq=100)
-        client = connect(bootstrap)
-        now = read_log_bounds(client, lake.topic, COMMITTED, Deadline.after_ms(20_000))
+    restart(frail_broker, lake, keeping=2)
+    send(lake, 6, seq=100)
+    client = connect(bootstrap)
+    now = read_log_bounds(client, lake.topic, COMMITTED, Deadline.after_ms(20_000))
 
-        ranges = (OffsetRange(0, 5, 6),)
-        with pytest.raises(LogTruncatedError):
-            list(drain(client, lake.topic, ranges, COMMITTED, Deadline.after_ms(20_000), leader_epoch=epochs))
-        with pytest.raises(LogTruncatedError):
-            require_history(client, now, {0: (6, epochs[0])}, Deadline.after_ms(20_000))
-        require_history(client, now, {0: (2, epochs[0])}, Deadline.after_ms(20_000))
+    ranges = (OffsetRange(0, 5, 6),)
+    with pytest.raises(LogTruncatedError):
+        list(drain(client, lake.topic, ranges, COMMITTED, Deadline.after_ms(20_000), leader_epoch=epochs))
+    with pytest.raises(LogTruncatedError):
+        require_history(client, now, {0: (6, epochs[0])}, Deadline.after_ms(20_000))
+    require_history(client, now, {0: (2, epochs[0])}, Deadline.after_ms(20_000))

@@ -1,6 +1,6 @@
 """Whether records are read natively, who says so, and that misuse of the reader is an error and no crash.
 
-No broker is needed: a reader connects to nothing before it is assigned.
+Hardly a broker is needed: a reader connects to nothing before it is assigned.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import threading
 import pytest
 
 from hotset.native.availability import PURE, native_available
-from tests.builders import wait_until
+from stack import KafkaBroker
+from tests.builders import make_topic, produce, unique, wait_until
 from tests.rules.sources import ROOT
 
 if not native_available().is_available:
@@ -127,9 +128,15 @@ def test_a_closed_reader_says_so(reader: _reader.Reader) -> None:
     assert reader.next_offsets() == []
 
 
-def test_a_reader_is_used_by_one_thread_at_a_time(reader: _reader.Reader) -> None:
-    reader.assign("t", [RANGE])
-    waiting = threading.Thread(target=reader.take, args=(1, 1, 5000))
+@pytest.mark.kafka
+def test_a_reader_is_used_by_one_thread_at_a_time(broker: KafkaBroker) -> None:
+    topic = make_topic(broker.bootstrap, unique("waited"), partitions=1)
+    reader = _reader.Reader(
+        {"bootstrap.servers": broker.bootstrap, "group.id": "none"}, has_keys=False, has_headers=False
+    )
+    reader.assign(topic, [RANGE])
+    # It waits until there is a record.
+    waiting = threading.Thread(target=reader.take, args=(1, 1, 600_000))
     waiting.start()
 
     def is_used() -> bool:
@@ -143,5 +150,6 @@ def test_a_reader_is_used_by_one_thread_at_a_time(reader: _reader.Reader) -> Non
     for call in (lambda: reader.take(1, 1, 0), reader.positions, reader.hand_out, reader.close):
         with pytest.raises(RuntimeError, match="another thread"):
             call()
+    produce(broker.bootstrap, topic, [b"v"])
     waiting.join()
     reader.close()

@@ -18,6 +18,7 @@ from tests.oracle import ways
 from tests.oracle.checker import IDENTITY, Observed
 from tests.oracle.journal import Sender
 from tests.oracle.world import World
+from tests.transactions import wait_until_ended
 
 ENDINGS = ["aborted", "committed", "open"]
 PLACES = {"start": "Tpp", "middle": "pTp", "end": "ppT", "all": "TT"}
@@ -48,6 +49,9 @@ def lay(here: World, ending: str, shape: str) -> Laid:
             sender.commit()
         else:
             held.append(sender)
+    if not held:
+        # Else the log would have another shape for a moment.
+        wait_until_ended(here.lake.bootstrap, here.lake.topic)
     return Laid(here, lambda: [sender.commit() for sender in held] and None)
 
 

@@ -11,7 +11,7 @@ from tests.oracle.faults.campaign import render, run
 from tests.oracle.faults.catalogue import ALL
 from tests.oracle.world import TALLY
 
-pytestmark = [pytest.mark.kafka, pytest.mark.oracle, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.oracle, pytest.mark.long]
 
 SEED = 20
 # Those that need services of their own are left to `make oracle`.

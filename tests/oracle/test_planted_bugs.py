@@ -22,6 +22,7 @@ from tests.oracle.conftest import MakeWorld
 from tests.oracle.journal import Journal
 from tests.oracle.steps import Step, before, more_and_freeze, some_of_both
 from tests.oracle.world import World
+from tests.transactions import wait_until_ended
 
 pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
 
@@ -70,6 +71,7 @@ def transactions(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
         sender.send(2)
         end()
     here.fill(2)
+    wait_until_ended(here.lake.bootstrap, here.lake.topic)
     return here
 
 

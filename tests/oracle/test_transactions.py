@@ -13,6 +13,7 @@ from tests.oracle import ways
 from tests.oracle.conftest import MakeWorld
 from tests.oracle.shapes import ENDINGS, PLACES, lay, split_by_split
 from tests.oracle.steps import Step, before
+from tests.transactions import wait_until_ended
 
 pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
 
@@ -70,6 +71,7 @@ def test_a_transaction_that_is_aborted_while_it_is_read_is_never_seen(
     before(monkeypatch, Step("hotset.store.row_source", "drain"), sender.abort)
 
     assert here.expect_correct({"library": ways.library}).rows_hot == 3
+    wait_until_ended(here.lake.bootstrap, here.lake.topic)
     assert here.expect_correct().rows_hot == 6
 
 
@@ -86,4 +88,5 @@ def test_records_behind_an_open_transaction_are_named_as_held_back(world: MakeWo
     assert seen.ends is not None
     assert (seen.ends[0], seen.held_back[0]) == (1, 6)
     sender.commit()
+    wait_until_ended(here.lake.bootstrap, here.lake.topic)
     assert here.expect_correct().rows.num_rows == 7

@@ -27,7 +27,7 @@ from foundation.extras import EXTRAS
 from tests.builders import make_table
 from tests.rules.sources import PACKAGES
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = set(PACKAGES) - {"stack"}

@@ -19,7 +19,7 @@ from stack.objects import ObjectStore
 from stack.rest_catalog import RestCatalog
 from tests.builders import Lake, RestLake, make_table, make_topic, produce, unique
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 ROWS = [{"run": "r", "producer": "p", "seq": seq, "txn": None} for seq in range(6)]
 

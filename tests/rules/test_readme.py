@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from stack import KafkaBroker, ManagedProcess
+from stack.ports import free_port
 from tests.builders import Lake, make_table, make_topic
 
 ROOT = Path(__file__).parents[2]
@@ -29,12 +29,6 @@ ORDERS = pa.schema([("order_id", pa.int64()), ("region", pa.string()), ("amount"
 
 def blocks() -> list[tuple[str, str]]:
     return [(m.group(1), m.group(2)) for m in BLOCK.finditer((ROOT / "README.md").read_text("utf-8"))]
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 class Reader:

@@ -20,6 +20,7 @@ from urllib.parse import quote
 import pytest
 
 from stack import ManagedProcess
+from stack.ports import free_port
 from tests.builders import Lake, produce, wait_until, write_config
 from tests.conftest import MakeLake
 
@@ -37,9 +38,7 @@ def some(lake: MakeLake) -> Lake:
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return free_port()
 
 
 @pytest.fixture

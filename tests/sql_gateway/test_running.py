@@ -20,7 +20,7 @@ from federation.engine.run import progress as watched
 from federation.options.config import Config
 from sql_gateway.app import create_app
 from sql_gateway.settings import parse_settings
-from tests.builders import wait_until
+from tests.builders import HANG_S, wait_until
 from tests.coldset.tables import catalog_properties
 from tests.federation.test_cold_scan import Alone
 from tests.sql_gateway.door import assert_error
@@ -45,19 +45,21 @@ def client(table: Alone) -> FlaskClient:
 
 
 class Asked:
-    """A statement that runs in a thread."""
+    """A statement that runs in a thread, for somebody who may go away."""
 
     def __init__(self, client: FlaskClient, sql: str) -> None:
         self.answer: Any = None
+        self._is_left = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(client.application.test_client(), sql))
         self._thread.start()
 
     def _run(self, client: FlaskClient, sql: str) -> None:
-        self.answer = client.post("/v1/sql", json={"sql": sql})
+        environ = {"waitress.client_disconnected": self._is_left.is_set}
+        self.answer = client.post("/v1/sql", json={"sql": sql}, environ_overrides=environ)
 
-    @property
-    def runs(self) -> bool:
-        return self._thread.is_alive()
+    def leave(self) -> None:
+        self._is_left.set()
+        self.wait()
 
     def wait(self) -> None:
         self._thread.join()
@@ -67,22 +69,42 @@ class Asked:
         return self.answer.get_json()["rows"]
 
 
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Files are read one by one, and the second waits until the gate is opened."""
-    opened = threading.Event()
-    seen: list[str] = []
+class Gate:
+    """Files are read one by one, and the one of this number is not opened before the gate is."""
 
-    def wait_and_open(io: Any, path: str, *more: Any) -> Any:
-        seen.append(path)
-        if len(seen) == 2:
-            assert opened.wait(60)
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._seen = 0
+        self._reached, self._opened = threading.Event(), threading.Event()
+
+    def wait_and_open(self, io: Any, path: str, *more: Any) -> Any:
+        self._seen += 1
+        if self._seen == self._number:
+            self._reached.set()
+            assert self._opened.wait(HANG_S)
         return open_file(io, path, *more)
 
-    monkeypatch.setattr(query, "plan_scan", lambda _taken: None)
-    monkeypatch.setattr(coldset.read.read_files, "open_file", wait_and_open)
-    yield opened.set
-    opened.set()
+    def wait(self) -> None:
+        """Wait until a statement waits here."""
+        assert self._reached.wait(HANG_S)
+
+    def open(self) -> None:
+        self._opened.set()
+
+
+@pytest.fixture
+def gate_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gate]]:
+    made: list[Gate] = []
+
+    def make(number: int) -> Gate:
+        made.append(Gate(number))
+        monkeypatch.setattr(query, "plan_scan", lambda _taken: None)
+        monkeypatch.setattr(coldset.read.read_files, "open_file", made[-1].wait_and_open)
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.open()
 
 
 def running(client: FlaskClient) -> list[dict[str, Any]]:
@@ -91,21 +113,19 @@ def running(client: FlaskClient) -> list[dict[str, Any]]:
 
 
 def test_files_that_are_read_one_by_one_are_counted_as_they_are_done(
-    client: FlaskClient, table: Alone, gate: Callable[[], None]
+    client: FlaskClient, table: Alone, gate_at: Callable[[int], Gate]
 ) -> None:
+    gate = gate_at(2)
     sizes = [
         task.file.file_size_in_bytes for task in table.catalog.load_table(table.name).scan().plan_files()
     ]
     sql = f"SELECT max(id) FROM {table.name}"
     asked = Asked(client, sql)
 
-    def is_in_second_file() -> bool:
-        return any(each["files_done"] == 1 for one in running(client) for each in one["tables"])
-
-    wait_until(is_in_second_file, "the first file to be done")
+    gate.wait()
     [found] = running(client)
     again = client.get(f"/v1/queries/{found['query_id']}").get_json()
-    gate()
+    gate.open()
 
     assert asked.rows() == [[3 * ROWS - 1]]
     assert asked.answer.headers["X-Query-Id"] == found["query_id"] == again["query_id"]
@@ -130,29 +150,35 @@ def test_files_that_are_read_one_by_one_are_counted_as_they_are_done(
 def test_the_engine_says_how_far_it_is_where_much_is_scanned(
     client: FlaskClient, table: Alone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = (
-        f"SELECT count(*) FROM {table.name} a, {table.name} b, range(20) c WHERE hash(a.id, b.id) = c.range"
+    endless = (
+        f"SELECT count(*) FROM {table.name} a, {table.name} b, range(1000000000) c"
+        " WHERE hash(a.id, b.id) = c.range"
     )
     seen: list[dict[str, Any]] = []
 
-    def percents(sql: str) -> set[float | None]:
+    def look(until: Callable[[dict[str, Any]], bool]) -> set[float | None]:
+        """Look at the statement until it is so far, and end it."""
         seen.clear()
-        asked = Asked(client, sql)
-        while asked.runs:
+        asked = Asked(client, endless)
+
+        def is_so_far() -> bool:
             seen.extend(each for each in running(client) if each["tables"])
-        asked.wait()
-        assert asked.answer.status_code == 200
+            return bool(seen) and until(seen[-1])
+
+        try:
+            wait_until(is_so_far, "the statement to be so far")
+        finally:
+            asked.leave()
+        assert_error(asked.answer, 400, "QUERY_CANCELLED")
         return {each["percent"] for each in seen}
 
-    assert percents(slow) == {None}
+    assert look(lambda each: each["tables"][0]["bytes_scanned"] > 0) == {None}
     [progress] = seen[-1]["tables"]
     assert (progress["files_scanned"], progress["files"]) == (3, 0)
-    assert progress["bytes_scanned"] > 0
 
     monkeypatch.setattr(watched, "_LONG_BYTES", 0)
 
-    found = percents(slow) - {None}
-    assert found
+    found = look(lambda each: each["percent"] is not None) - {None}
     assert all(0 <= percent <= 100 for percent in found if percent is not None)
 
 
@@ -175,12 +201,13 @@ def test_a_table_of_which_nothing_is_looked_at_has_no_files_to_read(
 
 
 def test_a_statement_that_fails_runs_no_more_and_a_long_text_is_cut(
-    client: FlaskClient, table: Alone, gate: Callable[[], None]
+    client: FlaskClient, table: Alone, gate_at: Callable[[int], Gate]
 ) -> None:
+    gate = gate_at(1)
     asked = Asked(client, f"SELECT count(note::INT) FROM {table.name} -- {'long' * 1000}")
-    wait_until(lambda: bool(running(client)), "the statement to run")
+    gate.wait()
     [found] = running(client)
-    gate()
+    gate.open()
 
     asked.wait()
     assert_error(asked.answer, 400, "SQL_INVALID")

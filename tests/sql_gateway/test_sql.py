@@ -15,6 +15,7 @@ from flask.testing import FlaskClient
 from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
 from tests.sql_gateway.door import open_door, query
+from tests.transactions import transaction
 
 pytestmark = pytest.mark.kafka
 
@@ -148,17 +149,11 @@ def test_explain_answers_with_a_plan_and_reads_nothing(client: FlaskClient, half
 
 
 def test_a_receipt_shows_what_an_open_transaction_holds_back(lake: MakeLake) -> None:
-    from confluent_kafka import Producer
-
     made = lake()
-    producer = Producer({"bootstrap.servers": made.bootstrap, "transactional.id": made.topic, "log_level": 0})
-    producer.init_transactions(30)
-    producer.begin_transaction()
-    producer.produce(made.topic, json.dumps(events(0, 1)[0]), partition=1)
-    assert producer.flush(30) == 0
+    held = [json.dumps(events(0, 1)[0]).encode()]
 
-    body = query(open_door(made), f"select count(*) from {made.table}")
+    with transaction(made.bootstrap, made.topic, held, partition=1, commits=False):
+        body = query(open_door(made), f"select count(*) from {made.table}")
 
-    producer.abort_transaction(30)
     assert body["rows"] == [[0]]
     assert [p["held_back"] for p in body["receipt"]["tables"][0]["partitions"]] == [0, 1]

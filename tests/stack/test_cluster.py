@@ -16,7 +16,7 @@ from stack.unclean import UNCLEAN, lose_tail
 from stack.waiting import wait_until
 from tests.builders import produce
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = pytest.mark.kafka
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,7 @@ def test_records_outlive_a_killed_leader(cluster: KafkaCluster) -> None:
     cluster.wait_for_replicas()
 
 
+@pytest.mark.long
 def test_a_frozen_leader_is_replaced_and_comes_back(cluster: KafkaCluster) -> None:
     cluster.create_topic("frozen")
     old = cluster.leader("frozen")
@@ -55,6 +56,7 @@ def test_a_frozen_leader_is_replaced_and_comes_back(cluster: KafkaCluster) -> No
     assert read(cluster, "frozen", end=1) == [b"meanwhile"]
 
 
+@pytest.mark.long
 def test_a_rolling_restart_ends_every_process_and_no_record(cluster: KafkaCluster) -> None:
     cluster.create_topic("rolled", partitions=3)
     produce(cluster.bootstrap, "rolled", [b"kept"])
@@ -66,6 +68,7 @@ def test_a_rolling_restart_ends_every_process_and_no_record(cluster: KafkaCluste
     assert read(cluster, "rolled", end=1) == [b"kept"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("replicas", [2, 3])
 def test_an_unclean_election_loses_exactly_the_tail(cluster: KafkaCluster, replicas: int) -> None:
     topic = f"unclean-{replicas}"

@@ -16,7 +16,7 @@ import pytest
 
 from stack.java import ROOT
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 DEADLINE_S = 300.0
 STOP_S = 120.0
@@ -71,6 +71,7 @@ def test_once_shows_that_all_claims_hold(tmp_path: Path) -> None:
     assert processes_in(tmp_path) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("number", "words"),
     [
@@ -95,6 +96,7 @@ def test_a_demo_that_is_stopped_leaves_nothing(tmp_path: Path, number: int, word
     assert processes_in(tmp_path) == []
 
 
+@pytest.mark.long
 def test_a_demo_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
     demo = start(tmp_path / "demo")
     try:
@@ -110,6 +112,7 @@ def test_a_demo_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
     assert processes_in(tmp_path) == []
 
 
+@pytest.mark.long
 def test_two_demos_do_not_share_a_folder(tmp_path: Path) -> None:
     first = start(tmp_path / "demo")
     try:

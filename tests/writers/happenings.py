@@ -6,56 +6,40 @@ Tests of real writers share these words, whichever writer it is; none of them is
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
-from confluent_kafka import Producer
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.table import Table
 
-from tests.builders import HANG_S, Lake, produce, unique
+from tests.builders import produce
+from tests.fixtures.stages import StagedLake
+from tests.transactions import transaction
 
 ROWS = pa.schema([("seq", pa.int64())])
 
 
-def send(lake: Lake, values: Iterable[Any], *, partition: int) -> None:
+def send(lake: StagedLake, values: Iterable[Any], *, partition: int) -> None:
     """Send numbers as rows, other values as they are."""
     body = [{"seq": value} if isinstance(value, int) else value for value in values]
-    produce(lake.bootstrap, lake.topic, body, partition=partition)
+    produce(lake.bootstrap, lake.topic, body, partition=partition, timestamp_ms=lake.stage.time_ms())
 
 
-def abort(lake: Lake, values: range, *, partition: int) -> None:
-    with transaction(lake, lake.topic, _rows(values), partition=partition, commits=False):
+def abort(lake: StagedLake, values: range, *, partition: int) -> None:
+    _transact(lake, values, partition, commits=False)
+
+
+def send_in_transaction(lake: StagedLake, values: range, *, partition: int) -> None:
+    _transact(lake, values, partition, commits=True)
+
+
+def _transact(lake: StagedLake, values: range, partition: int, *, commits: bool) -> None:
+    rows, time_ms = [json.dumps({"seq": value}).encode() for value in values], lake.stage.time_ms()
+    with transaction(
+        lake.bootstrap, lake.topic, rows, partition=partition, commits=commits, timestamp_ms=time_ms
+    ):
         pass
-
-
-def send_in_transaction(lake: Lake, values: range, *, partition: int) -> None:
-    with transaction(lake, lake.topic, _rows(values), partition=partition, commits=True):
-        pass
-
-
-@contextmanager
-def transaction(
-    lake: Lake, topic: str, values: Iterable[bytes], *, partition: int, commits: bool
-) -> Iterator[None]:
-    """Keep a transaction open that has sent some records, and end it at the end."""
-    producer = Producer(
-        {"bootstrap.servers": lake.bootstrap, "transactional.id": unique("txn"), "log_level": 0}
-    )
-    producer.init_transactions(HANG_S)
-    producer.begin_transaction()
-    for value in values:
-        producer.produce(topic, value, partition=partition)
-    producer.flush(HANG_S)
-    try:
-        yield
-    finally:
-        if commits:
-            producer.commit_transaction(HANG_S)
-        else:
-            producer.abort_transaction(HANG_S)
 
 
 def compact(table: Table) -> None:
@@ -66,7 +50,3 @@ def compact(table: Table) -> None:
             commit.delete_data_file(file)
         for file in _dataframe_to_data_files(table.metadata, rows, table.io):
             commit.append_data_file(file)
-
-
-def _rows(values: range) -> list[bytes]:
-    return [json.dumps({"seq": value}).encode() for value in values]

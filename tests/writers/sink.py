@@ -5,7 +5,7 @@ Tests of Connect say with these words what the sink did; how to ask a worker for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -17,8 +17,9 @@ from federation.boundary.connect import control_topic as connect_control
 from federation.boundary.connect.control_events import ControlEvent
 from foundation.deadline import Deadline
 from hotset.kafka.client import connect as kafka
-from stack.connect import ConnectWorker, sink_settings
-from tests.builders import HANG_S, Lake, admin, make_topic, unique, wait_until
+from stack.connect import sink_settings
+from tests.builders import HANG_S, Lake, admin, make_topic, wait_until
+from tests.fixtures.staged_writers import StagedWorker
 
 METADATA = {
     "transforms": "kafka",
@@ -44,7 +45,7 @@ class Sink:
 
     def __init__(
         self,
-        worker: ConnectWorker,
+        worker: StagedWorker,
         lake: Lake,
         *,
         topics: Iterable[str] = (),
@@ -55,7 +56,7 @@ class Sink:
         control_partitions: int = 1,
         more: Mapping[str, str] | None = None,
     ) -> None:
-        self.name = unique("sink")
+        self.name = worker.stage.name("sink")
         self.control = control or f"control.{self.name}"
         self.lake = lake
         self._worker = worker
@@ -70,27 +71,40 @@ class Sink:
         )
         if control is None:
             make_topic(lake.bootstrap, self.control, partitions=control_partitions)
-            begin_at_0(lake.bootstrap, f"connect-{self.name}-coord", self.control, control_partitions)
+        # Of the first round in a control topic of its own.
+        self._begins = 0 if control is not None else control_partitions
 
     def put(self, *, tasks: int | None = None) -> None:
         """Start it, or go on with another number of tasks."""
         if tasks is not None:
             self._settings["tasks.max"] = str(tasks)
-        self._worker.put_sink(self.name, self._settings)
+        self._step({"put": self._settings["tasks.max"]}, self._put)
+
+    def _put(self) -> None:
+        if self._begins:
+            group = f"connect-{self.name}-coord"
+            begin_at_0(self.lake.bootstrap, group, self.control, self._begins)
+            self._begins = 0
+        self._worker.program.put_sink(self.name, self._settings)
 
     def remove(self) -> None:
-        self._worker.remove_sink(self.name)
+        self._step({"remove": self.name}, lambda: self._worker.program.remove_sink(self.name))
 
-    def wait_for_rows(self, count: int) -> None:
-        """Wait until that many rows are committed to the table."""
+    def wait_for_rows(self, count: int, *, table: str | None = None) -> None:
+        """Wait until that many rows are committed to the table, or to another one of the catalog."""
+        name = table or self.lake.table
 
         def has_rows() -> bool:
-            snapshot = self.lake.load().current_snapshot()
+            snapshot = self.lake.catalog.load_table(name).current_snapshot()
             assert snapshot is None or snapshot.summary is not None
             held = 0 if snapshot is None else int(snapshot.summary["total-records"] or 0)
             return held >= count
 
-        wait_until(has_rows, f"{count} rows of {self.name} to be committed", COMMIT_S)
+        what = f"{count} rows of {self.name} to be committed to {name}"
+        self._step({"wait": what}, lambda: wait_until(has_rows, what, COMMIT_S))
+
+    def _step(self, request: Mapping[str, str], act: Callable[[], None]) -> None:
+        self._worker.stage.step(request, self.lake.directory, act, control=self.control)
 
     def events(self) -> Sequence[ControlEvent]:
         """What its tasks have said so far."""

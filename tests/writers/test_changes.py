@@ -9,13 +9,14 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from stack.connect import ConnectWorker
-from tests.builders import Lake, send
+from tests.builders import send
 from tests.conftest import MakeLake
+from tests.fixtures.staged_writers import StagedWorker
+from tests.fixtures.stages import StagedLake
 from tests.hotset.changes import debezium, mysql_source, text
 from tests.writers.sink import Sink
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = pytest.mark.kafka
 
 PATTERN = "lake.{db}_{table}"
 TRANSFORM = {
@@ -36,7 +37,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("note", pa.string()), ("_cdc", CDC)])
 OLD, NEW = {"id": 1, "note": "old"}, {"id": 1, "note": "new"}
 
 
-def capture(made: Lake, *, ts_ms: int) -> None:
+def capture(made: StagedLake, *, ts_ms: int) -> None:
     changes = [
         debezium("r", None, OLD, ts_ms=ts_ms),
         debezium("c", None, OLD, ts_ms=ts_ms + 1, source=mysql_source()),
@@ -44,11 +45,12 @@ def capture(made: Lake, *, ts_ms: int) -> None:
         debezium("d", NEW, ts_ms=ts_ms + 3),
     ]
     values = [*(text(change) for change in changes), None]
-    send(made.bootstrap, made.topic, ((b"1", value, []) for value in values))
+    time_ms = made.stage.time_ms()
+    send(made.bootstrap, made.topic, ((b"1", value, []) for value in values), timestamp_ms=time_ms)
 
 
 def test_rows_are_the_same_before_and_after_the_sink_commits_them(
-    lake: MakeLake, worker: ConnectWorker
+    lake: MakeLake, worker: StagedWorker
 ) -> None:
     made = lake(schema=SCHEMA, partitions=1).having(envelope="debezium", **{"cdc.target.pattern": PATTERN})
     capture(made, ts_ms=1_700_000_000_123)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from stack.spark_writer import SparkWriter
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
+from tests.fixtures.staged_writers import StagedSpark
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.kafka
 
 ROWS = pa.schema([("seq", pa.int64()), ("kafka_partition", pa.int32()), ("kafka_offset", pa.int64())])
 COLUMNS = {"kafkaColumns": "partition=kafka_partition,offset=kafka_offset"}
@@ -33,7 +33,7 @@ def append(lake: Lake, ends: dict[int, tuple[int, int]]) -> None:
     lake.load().append(pa.Table.from_pylist(rows, schema=ROWS))
 
 
-def on_spark(spark_writer: SparkWriter, lake: Lake, statement: str) -> None:
+def on_spark(spark_writer: StagedSpark, lake: Lake, statement: str) -> None:
     spark_writer.sql(lake.directory / "catalog.db", statement)
 
 
@@ -44,7 +44,7 @@ def union(lake: Lake) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
 def test_rows_deleted_from_the_newest_end_stay_deleted_through_compaction(
-    lake: MakeLake, spark_writer: SparkWriter, mode: str
+    lake: MakeLake, spark_writer: StagedSpark, mode: str
 ) -> None:
     made = lake(schema=ROWS, properties={"write.delete.mode": mode})
     send(made, {0: 12, 1: 6})
@@ -71,7 +71,7 @@ def test_rows_deleted_from_the_newest_end_stay_deleted_through_compaction(
 
 
 def test_a_table_of_120_columns_that_spark_has_written_has_no_bounds_and_is_settled_by_footers(
-    lake: MakeLake, spark_writer: SparkWriter
+    lake: MakeLake, spark_writer: StagedSpark
 ) -> None:
     wide = pa.schema([*((f"c{i}", pa.int32()) for i in range(117)), *ROWS])
     made = lake(schema=wide)

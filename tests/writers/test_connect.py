@@ -14,20 +14,20 @@ from pyiceberg.table.snapshots import Snapshot
 
 from federation.boundary.connect.connect_resolver import COMMIT_ID
 from federation.errors import BoundaryUnknownError
-from stack.connect import ConnectWorker
 from tests.builders import add_partitions, delete_records
 from tests.conftest import MakeLake
 from tests.exactness import assert_exact_at_every_snapshot, seqs
+from tests.fixtures.staged_writers import StagedWorker
 from tests.writers.happenings import ROWS, abort, send
 from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, forget
 
 # What the sinks of these tests read, and nothing in a table says while no transaction has been committed.
 COMMITTED = {"kafka.isolation.level": "read_committed"}
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = pytest.mark.kafka
 
 
-def test_a_killed_worker_idle_partitions_and_aborted_records(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_a_killed_worker_idle_partitions_and_aborted_records(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(partitions=3, schema=ROWS).having(**COMMITTED)
     send(made, range(100), partition=0)
     abort(made, range(900, 910), partition=1)
@@ -58,7 +58,7 @@ def test_a_killed_worker_idle_partitions_and_aborted_records(lake: MakeLake, wor
         made.open().cut()
 
 
-def test_rebalances_a_clean_restart_and_a_new_partition(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_rebalances_a_clean_restart_and_a_new_partition(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(partitions=2, schema=ROWS)
     with Sink(worker, made, control_partitions=2, tasks=1) as sink:
         send(made, range(50), partition=0)
@@ -88,7 +88,7 @@ def round_of(snapshot: Snapshot) -> bytes:
     return uuid.UUID(snapshot.summary.additional_properties[COMMIT_ID]).bytes
 
 
-def test_rows_with_kafka_columns_and_tombstones_on_both_sides(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_rows_with_kafka_columns_and_tombstones_on_both_sides(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(schema=WITH_POSITION).having(kafkaColumns=POSITION, tombstones="skip")
     send(made, range(10), partition=0)
     send(made, [None, None], partition=0)

@@ -14,20 +14,21 @@ import pytest
 from pyiceberg.expressions import LessThan
 from pyiceberg.table.snapshots import Snapshot
 
-from federation.boundary import CONNECT_OFFSETS_PREFIX
+from federation.boundary.connect import CONNECT_OFFSETS_PREFIX
 from federation.errors import BoundaryUnknownError, NotOneToOneError, TopicReplacedError
-from stack.connect import ConnectWorker
-from tests.builders import delete_records, delete_topic, make_table, make_topic, unique, wait_until
+from tests.builders import delete_records, delete_topic, make_table, make_topic
 from tests.conftest import MakeLake
 from tests.exactness import assert_exact_at_every_snapshot, seqs
-from tests.writers.happenings import ROWS, abort, compact, send, transaction
+from tests.fixtures.staged_writers import StagedWorker
+from tests.transactions import transaction
+from tests.writers.happenings import ROWS, abort, compact, send
 from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink, forget
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = pytest.mark.kafka
 
 
 def test_a_sink_that_reads_uncommitted_is_exact_in_its_own_terms(
-    lake: MakeLake, worker: ConnectWorker
+    lake: MakeLake, worker: StagedWorker
 ) -> None:
     made = lake(schema=ROWS)
     send(made, range(20), partition=0)
@@ -44,7 +45,7 @@ def test_a_sink_that_reads_uncommitted_is_exact_in_its_own_terms(
 
 
 def test_an_open_transaction_on_the_control_topic_holds_nothing_up(
-    lake: MakeLake, worker: ConnectWorker
+    lake: MakeLake, worker: StagedWorker
 ) -> None:
     made = lake(schema=ROWS)
     send(made, range(20), partition=0)
@@ -53,12 +54,12 @@ def test_an_open_transaction_on_the_control_topic_holds_nothing_up(
     send(made, range(20, 30), partition=1)
 
     begun = [b"what a killed task had begun to say"]
-    with transaction(made, sink.control, begun, partition=0, commits=False):
+    with transaction(made.bootstrap, sink.control, begun, commits=False):
         assert_exact_at_every_snapshot(made, seqs(range(30)), resolver="connect")
 
 
 def test_a_control_topic_that_is_cut_short_is_exact_as_long_as_it_tells(
-    lake: MakeLake, worker: ConnectWorker
+    lake: MakeLake, worker: StagedWorker
 ) -> None:
     made = lake(schema=ROWS)
     send(made, range(20), partition=0)
@@ -84,7 +85,7 @@ def test_a_control_topic_that_is_cut_short_is_exact_as_long_as_it_tells(
 
 
 def test_a_control_topic_that_is_gone_is_an_error_unless_the_rows_tell(
-    lake: MakeLake, worker: ConnectWorker
+    lake: MakeLake, worker: StagedWorker
 ) -> None:
     made = lake(schema=WITH_POSITION)
     send(made, range(20), partition=0)
@@ -101,7 +102,7 @@ def test_a_control_topic_that_is_gone_is_an_error_unless_the_rows_tell(
     )
 
 
-def test_a_topic_that_was_made_anew_is_found_out(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_a_topic_that_was_made_anew_is_found_out(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(schema=ROWS)
     send(made, range(20), partition=0)
     with Sink(worker, made) as sink:
@@ -115,7 +116,7 @@ def test_a_topic_that_was_made_anew_is_found_out(lake: MakeLake, worker: Connect
         made.open().cut()
 
 
-def test_a_sink_of_two_topics_is_an_error_that_names_the_other(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_a_sink_of_two_topics_is_an_error_that_names_the_other(lake: MakeLake, worker: StagedWorker) -> None:
     made, other = lake(schema=WITH_POSITION), lake(schema=ROWS)
     send(made, range(10), partition=0)
     send(other, range(10, 15), partition=1)
@@ -127,10 +128,11 @@ def test_a_sink_of_two_topics_is_an_error_that_names_the_other(lake: MakeLake, w
 
 
 def test_a_sink_that_routes_a_topic_to_two_tables_is_an_error_that_names_both(
-    lake: MakeLake, worker: ConnectWorker
+    lake: MakeLake, worker: StagedWorker
 ) -> None:
     schema = WITH_POSITION.append(pa.field("kind", pa.string()))
-    made, second = lake(schema=schema), f"lake.{unique('second')}"
+    made = lake(schema=schema)
+    second = f"{made.table}_second"
     make_table(made.catalog, second, schema)
     routes = {
         "iceberg.tables.route-field": "kind",
@@ -144,7 +146,7 @@ def test_a_sink_that_routes_a_topic_to_two_tables_is_an_error_that_names_both(
         assert made.open(kafkaColumns=POSITION).cut().ranges[0].start == 10
         # The table stands still, and what is new is none of its own.
         send(made, [{"seq": i, "kind": "b"} for i in range(10, 20)], partition=0)
-        wait_until(lambda: made.catalog.load_table(second).current_snapshot() is not None, "both tables")
+        sink.wait_for_rows(10, table=second)
     send(made, [{"seq": 20, "kind": "b"}], partition=0)
 
     for table, stranger in ((made.table, second), (second, made.table)):
@@ -152,7 +154,7 @@ def test_a_sink_that_routes_a_topic_to_two_tables_is_an_error_that_names_both(
             replace(made, table=table).open(kafkaColumns=POSITION).cut()
 
 
-def test_two_sinks_of_one_table_are_an_error_that_names_both(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_two_sinks_of_one_table_are_an_error_that_names_both(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(schema=ROWS)
     send(made, range(10), partition=0)
     with Sink(worker, made) as first:
@@ -165,7 +167,7 @@ def test_two_sinks_of_one_table_are_an_error_that_names_both(lake: MakeLake, wor
     assert made.load().scan().count() == 20, "each record is in the table twice"
 
 
-def test_commits_of_others_on_top_and_between(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_commits_of_others_on_top_and_between(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(schema=ROWS)
     send(made, range(20), partition=0)
     send(made, range(20, 30), partition=1)
@@ -190,7 +192,7 @@ def test_commits_of_others_on_top_and_between(lake: MakeLake, worker: ConnectWor
     assert len(snapshots) >= 6
 
 
-def test_a_rollback_that_the_sink_does_not_know_of_is_an_error(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_a_rollback_that_the_sink_does_not_know_of_is_an_error(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(schema=ROWS)
     send(made, range(20), partition=0)
     with Sink(worker, made) as sink:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from stack.spark_writer import SparkWriter
 from tests.conftest import MakeLake
+from tests.fixtures.staged_writers import StagedSpark
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = pytest.mark.kafka
 
 ROWS = pa.schema([("id", pa.int64()), ("grp", pa.string())])
 
 
-def test_rows_under_position_deletes_are_not_read(lake: MakeLake, spark_writer: SparkWriter) -> None:
+def test_rows_under_position_deletes_are_not_read(lake: MakeLake, spark_writer: StagedSpark) -> None:
     made = lake(schema=ROWS, properties={"write.delete.mode": "merge-on-read"}).having(read="cold")
     made.load().append(pa.table({"id": list(range(100)), "grp": ["a", "b"] * 50}, schema=ROWS))
     catalog_file = made.directory / "catalog.db"

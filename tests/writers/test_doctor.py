@@ -9,22 +9,20 @@ import pytest
 
 from federation.doctor.examination import examine
 from federation.doctor.findings import Report, Severity
-from stack.connect import ConnectWorker
-from stack.spark_writer import SparkWriter
 from tests.builders import Lake
 from tests.conftest import MakeLake
-from tests.doctor.ward import COLUMNS, ROWS, codes, found, held_back, wait_until
+from tests.doctor.ward import COLUMNS, ROWS, codes, found
+from tests.fixtures.staged_writers import StagedSpark, StagedWorker
 from tests.writers.happenings import abort, send
 from tests.writers.sink import METADATA, POSITION, WITH_POSITION, Sink
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = pytest.mark.kafka
 
 
-def filled(lake: Lake, worker: ConnectWorker, isolation: str, rows: int) -> Report:
+def filled(lake: Lake, worker: StagedWorker, isolation: str, rows: int) -> Report:
     """Ten records, five aborted ones, five records and two tombstones, as the sink takes them."""
     send(lake, range(10), partition=0)
     abort(lake, range(900, 905), partition=0)
-    wait_until(lambda: held_back(lake) == 0, "the transaction's marker")
     send(lake, [*range(10, 13), None, *range(13, 15), None], partition=0)
     with Sink(worker, lake, isolation=isolation, more=METADATA) as sink:
         sink.wait_for_rows(rows)
@@ -33,7 +31,7 @@ def filled(lake: Lake, worker: ConnectWorker, isolation: str, rows: int) -> Repo
     return examine(lake.merged())
 
 
-def test_a_table_of_a_committed_sink_is_in_order(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_a_table_of_a_committed_sink_is_in_order(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(partitions=1, schema=WITH_POSITION).having(kafkaColumns=POSITION)
 
     report = filled(made, worker, "read_committed", 15)
@@ -48,7 +46,7 @@ def test_a_table_of_a_committed_sink_is_in_order(lake: MakeLake, worker: Connect
     assert report.worst is Severity.INFO
 
 
-def test_a_sink_that_reads_uncommitted_is_found_out(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_a_sink_that_reads_uncommitted_is_found_out(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(partitions=1, schema=WITH_POSITION).having(kafkaColumns=POSITION)
 
     report = filled(made, worker, "read_uncommitted", 20)
@@ -62,15 +60,13 @@ def test_a_sink_that_reads_uncommitted_is_found_out(lake: MakeLake, worker: Conn
     assert finding.facts == {"recorded": "read_uncommitted", "read": "read_committed"}
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
 def test_a_spark_query_is_found_out_by_what_it_read(
-    lake: MakeLake, spark_writer: SparkWriter, isolation: str
+    lake: MakeLake, spark_writer: StagedSpark, isolation: str
 ) -> None:
     made = lake(partitions=1, schema=ROWS).having(kafkaColumns=COLUMNS)
     send(made, range(10), partition=0)
     abort(made, range(900, 905), partition=0)
-    wait_until(lambda: held_back(made) == 0, "the transaction's marker")
     send(made, range(10, 15), partition=0)
     spark_writer.stream(
         made.directory / "catalog.db",

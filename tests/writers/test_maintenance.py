@@ -18,11 +18,11 @@ from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, PIN
 from federation.cut.take import take_cut
 from federation.errors import BoundaryUnknownError
 from pipeline.freeze import new_boundary
-from stack.spark_writer import SparkWriter
 from tests.builders import Lake, clip, commit_until, produce
 from tests.conftest import MakeLake
+from tests.fixtures.staged_writers import StagedSpark
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = pytest.mark.kafka
 
 ROWS = pa.schema([("seq", pa.int64())])
 EXPIRE = (
@@ -35,25 +35,29 @@ COMPACT = "CALL lake.system.rewrite_data_files(table => '{table}', options => ma
 class Iceberg:
     """Iceberg's runtime, for statements in which `{table}` is a lake's table."""
 
-    def __init__(self, writer: SparkWriter) -> None:
+    def __init__(self, writer: StagedSpark) -> None:
         self._writer = writer
 
     def sql(self, lake: Lake, statement: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         statement = statement.format(table=f"lake.{lake.table}")
         self._writer.sql(lake.directory / "catalog.db", statement, settings)
 
+    def note(self, lake: Lake) -> None:
+        self._writer.note(lake.directory / "catalog.db")
 
-@pytest.fixture(scope="module")
-def iceberg(spark_writer: SparkWriter) -> Iceberg:
+
+@pytest.fixture
+def iceberg(spark_writer: StagedSpark) -> Iceberg:
     return Iceberg(spark_writer)
 
 
 @pytest.fixture
-def made(lake: MakeLake) -> Lake:
+def made(lake: MakeLake, iceberg: Iceberg) -> Lake:
     """A table with the first four of the topic's twelve records."""
     fresh = lake(partitions=1, schema=ROWS, properties={"write.wap.enabled": "true"})
     produce(fresh.bootstrap, fresh.topic, [{"seq": i} for i in range(12)])
     commit_until(fresh, {0: 4})
+    iceberg.note(fresh)
     return fresh
 
 

@@ -19,16 +19,16 @@ from pyiceberg.table.snapshots import Snapshot
 from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID
 from federation.errors import BoundaryUnknownError
 from stack.errors import StackError
-from stack.spark_writer import SparkWriter
 from tests.builders import Lake
 from tests.conftest import MakeLake
 from tests.exactness import assert_exact_at_every_snapshot, seqs
+from tests.fixtures.staged_writers import StagedSpark
 from tests.writers.happenings import ROWS, abort, compact, send, send_in_transaction
 
 # What the queries of these tests read; a table says so only where transactions have left a trace in it.
 COMMITTED = {"kafka.isolation.level": "read_committed"}
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.kafka
 
 POSITION = pa.schema([("seq", pa.int64()), ("kafka_partition", pa.int32()), ("kafka_offset", pa.int64())])
 KAFKA_COLUMNS = "partition=kafka_partition,offset=kafka_offset"
@@ -36,7 +36,7 @@ SELECT = "v.*, partition AS kafka_partition, offset AS kafka_offset"
 
 
 def stream(
-    spark_writer: SparkWriter,
+    spark_writer: StagedSpark,
     lake: Lake,
     query: str = "first",
     source: Mapping[str, str] | None = None,
@@ -63,7 +63,7 @@ def epoch_of(snapshot: Snapshot) -> str | None:
     return snapshot.summary.additional_properties.get(SPARK_EPOCH_ID)
 
 
-def test_restarts_and_aborted_records(lake: MakeLake, spark_writer: SparkWriter) -> None:
+def test_restarts_and_aborted_records(lake: MakeLake, spark_writer: StagedSpark) -> None:
     made = having_checkpoints(lake(partitions=3, schema=ROWS), "first").having(**COMMITTED)
     send(made, range(100), partition=0)
     abort(made, range(900, 920), partition=1)
@@ -78,7 +78,7 @@ def test_restarts_and_aborted_records(lake: MakeLake, spark_writer: SparkWriter)
     assert len(snapshots) > 3
 
 
-def test_an_epoch_that_is_planned_and_not_committed(lake: MakeLake, spark_writer: SparkWriter) -> None:
+def test_an_epoch_that_is_planned_and_not_committed(lake: MakeLake, spark_writer: StagedSpark) -> None:
     made = having_checkpoints(lake(schema=ROWS), "first")
     send(made, range(50), partition=0)
     stream(spark_writer, made)
@@ -103,7 +103,7 @@ def test_an_epoch_that_is_planned_and_not_committed(lake: MakeLake, spark_writer
     assert_exact_at_every_snapshot(made, seqs(range(85)), resolver="spark")
 
 
-def test_epochs_without_rows_and_commits_of_others(lake: MakeLake, spark_writer: SparkWriter) -> None:
+def test_epochs_without_rows_and_commits_of_others(lake: MakeLake, spark_writer: StagedSpark) -> None:
     made = having_checkpoints(lake(schema=ROWS), "first").having(**COMMITTED)
     send(made, range(30), partition=0)
     stream(spark_writer, made)
@@ -123,7 +123,7 @@ def test_epochs_without_rows_and_commits_of_others(lake: MakeLake, spark_writer:
 
 
 def test_an_epoch_that_is_rolled_back_is_an_error_once_the_query_goes_on(
-    lake: MakeLake, spark_writer: SparkWriter
+    lake: MakeLake, spark_writer: StagedSpark
 ) -> None:
     made = having_checkpoints(lake(schema=ROWS), "first")
     send(made, range(20), partition=0)
@@ -141,7 +141,7 @@ def test_an_epoch_that_is_rolled_back_is_an_error_once_the_query_goes_on(
     assert made.load().scan().count() == 25
 
 
-def test_two_queries_of_different_partitions(lake: MakeLake, spark_writer: SparkWriter) -> None:
+def test_two_queries_of_different_partitions(lake: MakeLake, spark_writer: StagedSpark) -> None:
     made = having_checkpoints(lake(schema=ROWS), "first", "second")
     send(made, range(40), partition=0)
     send(made, range(40, 60), partition=1)
@@ -156,7 +156,7 @@ def test_two_queries_of_different_partitions(lake: MakeLake, spark_writer: Spark
         having_checkpoints(made, "second").open().cut()
 
 
-def test_a_query_that_takes_over_from_another(lake: MakeLake, spark_writer: SparkWriter) -> None:
+def test_a_query_that_takes_over_from_another(lake: MakeLake, spark_writer: StagedSpark) -> None:
     made = having_checkpoints(lake(schema=ROWS), "first", "second", "third")
     send(made, range(40), partition=0)
     send(made, range(40, 60), partition=1)
@@ -174,7 +174,7 @@ def test_a_query_that_takes_over_from_another(lake: MakeLake, spark_writer: Spar
         made.open().cut()
 
 
-def test_epochs_that_the_checkpoint_has_dropped(lake: MakeLake, spark_writer: SparkWriter) -> None:
+def test_epochs_that_the_checkpoint_has_dropped(lake: MakeLake, spark_writer: StagedSpark) -> None:
     made = having_checkpoints(lake(schema=POSITION), "first")
     for start in range(0, 100, 20):
         send(made, range(start, start + 20), partition=0)
@@ -189,7 +189,7 @@ def test_epochs_that_the_checkpoint_has_dropped(lake: MakeLake, spark_writer: Sp
 
 
 def test_what_a_checkpoint_cannot_tell_is_an_error(
-    lake: MakeLake, spark_writer: SparkWriter, tmp_path: Path
+    lake: MakeLake, spark_writer: StagedSpark, tmp_path: Path
 ) -> None:
     made, other = lake(schema=ROWS), lake(schema=ROWS)
     send(made, range(20), partition=0)
@@ -212,7 +212,7 @@ def test_what_a_checkpoint_cannot_tell_is_an_error(
         both.open().cut()
 
 
-def test_a_foreach_batch_writer_leaves_no_mark(lake: MakeLake, spark_writer: SparkWriter) -> None:
+def test_a_foreach_batch_writer_leaves_no_mark(lake: MakeLake, spark_writer: StagedSpark) -> None:
     made = having_checkpoints(lake(schema=POSITION), "first")
     send(made, range(30), partition=0)
     stream(spark_writer, made, select=SELECT, is_native=False)

@@ -21,8 +21,8 @@ from federation.engine.lookahead import Lookout, Outlook
 from federation.engine.run.answer import Limits
 from federation.engine.run.clock import StatementClock
 from federation.engine.run.collect import can_collect_at_once, collect_at_once, collect_in_turn, is_row_by_row
-from federation.engine.run.engine_errors import USER_SQL_ERRORS, translate
 from federation.engine.run.day_end import require_times_of_day
+from federation.engine.run.engine_errors import USER_SQL_ERRORS, translate
 from federation.engine.run.progress import Watched, keep_figure
 from federation.engine.run.table_read import TableRead, plan_read, shown_schema
 from federation.engine.run.views import show_letters, show_table

@@ -11,12 +11,12 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from federation.cut.take import take_cut
 from federation.errors import TopicReplacedError
 from hotset.errors import DecodeError
-from tests.builders import Lake, commit_until, delete_topic, make_topic, produce, wait_until
+from tests.builders import Lake, commit_until, delete_topic, make_topic, produce
 from tests.hotset.store.kept_lake import counted, plainly, ranges_of, read, send, store_of
 from tests.oracle.journal import Journal, Sender
+from tests.transactions import wait_until_ended
 
 pytestmark = pytest.mark.kafka
 
@@ -104,8 +104,7 @@ def test_aborted_records_and_markers_are_passed_once(kept: Callable[..., Lake]) 
         sender.begin()
         sender.send(3)
         end()
-        # The end of a transaction shows a moment after its producer was told.
-        wait_until(lambda: take_cut(lake.merged()).held_back(0) == 0, "the transaction to end")
+        wait_until_ended(lake.bootstrap, lake.topic)
         assert read(lake)[0] == plainly(lake)
 
     assert read(lake)[1:] == (0, 3)

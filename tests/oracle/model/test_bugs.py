@@ -15,7 +15,15 @@ from tests.oracle.model.explorer import Explorer
 pytestmark = pytest.mark.oracle
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+# To look for a history of so many actions takes seconds, as all shorter ones are tried before it.
+MANY = 3
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [pytest.param(bug, marks=[pytest.mark.long] if bug.actions >= MANY else []) for bug in BUGS],
+    ids=lambda bug: bug.name,
+)
 def test_a_planted_bug_is_caught_by_a_short_history(bug: Bug) -> None:
     failure = shortest_failure(bug.way, bug.plant)
 

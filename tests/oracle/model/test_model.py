@@ -24,7 +24,7 @@ def test_one_action_anywhere_never_makes_an_answer_wrong() -> None:
 
 
 @pytest.mark.oracle
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_actions_anywhere_never_make_an_answer_wrong() -> None:
     found = explore(2, ways=[once])
 
