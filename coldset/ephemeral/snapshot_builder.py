@@ -1,8 +1,8 @@
 """Build the metadata of an ephemeral snapshot: what a commit of some appended files would have written.
 
-The main branch leads to the new snapshot. Appended files have no partition values, so they are written under a
-spec without fields, which is added if the table has none: engines prune them by their bounds. The table's own
-metadata, as the base has it, is `table_form`.
+The main branch leads to the new snapshot. Appended files have no partition values, so they are written under
+a spec without fields, which is added if the table has none: engines prune them by their bounds. The table's
+own metadata, as the base has it, is `table_form`.
 """
 
 from __future__ import annotations

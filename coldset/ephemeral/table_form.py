@@ -1,8 +1,8 @@
 """A table's metadata as JSON values, in the form in which an ephemeral snapshot is built on it.
 
-UUID, schemas, specs, sort orders, refs and properties are those of the table; its history is what refs and the
-pinned snapshot need, as after an expiry. Whoever gets such metadata must not be able to remove a file of the
-real table by it: it names no older metadata files, and says that its files are not its own to remove.
+UUID, schemas, specs, sort orders, refs and properties are those of the table; its history is what refs and
+the pinned snapshot need, as after an expiry. Whoever gets such metadata must not be able to remove a file of
+the real table by it: it names no older metadata files, and says that its files are not its own to remove.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def table_form(pinned: PinnedTable) -> dict[str, Any]:
 def require_bound(told: dict[str, Any], schema: Schema, spec_id: int) -> None:
     """See to it that the default spec and sort order are of columns that a schema has.
 
-    An older snapshot may be read by a schema that lacks columns which the table has been partitioned or sorted by
-    since.
+    An older snapshot may be read by a schema that lacks columns which the table has been partitioned or
+    sorted by since.
 
     Args:
         told: The metadata, which is changed if need be.

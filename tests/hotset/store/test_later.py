@@ -47,8 +47,6 @@ def kept(lake: MakeLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lak
     monkeypatch.setattr("hotset.store.resident_log._TAIL_ROWS", 8)
     made = lake(partitions=1).having(hotStore="on_demand", hotStorePath=str(tmp_path / "store"))
     send(made, 0, 10)
-    # Nothing is given up because a machine is slow.
-    monkeypatch.setattr(resident, "_GOOD_S", 600.0)
     return made
 
 
