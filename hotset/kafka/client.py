@@ -29,7 +29,6 @@ from confluent_kafka.admin import OffsetSpec as _OffsetSpec  # type: ignore[attr
 
 from foundation.deadline import Deadline
 from hotset.errors import HotsetError, KafkaConfigError, KafkaProtocolError
-from hotset.kafka import native_questions
 from hotset.kafka.connection_trouble import Trouble
 from hotset.kafka.error_translation import TRANSIENT, translate
 from hotset.kafka.kafka_properties import check_properties
@@ -46,8 +45,9 @@ T = TypeVar("T")
 _PAUSE_S: Final = 0.05
 _SLICE_S: Final = 0.05
 
-LATEST: Final[Any] = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
-EARLIEST: Final[Any] = _OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+# Kinds of offsets, as the protocol numbers them; any other number is a time in epoch milliseconds.
+LATEST: Final = -1
+EARLIEST: Final = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +127,21 @@ class KafkaClient:
         self,
         topic: str,
         partitions: Iterable[int],
-        spec: Any,
+        kind: int,
         isolation: Isolation,
         deadline: Deadline,
     ) -> dict[int, tuple[int, int]]:
         """Ask for one kind of offset of all partitions in a single call.
 
+        Args:
+            topic: Topic name.
+            partitions: Which to ask for.
+            kind: `LATEST`, `EARLIEST`, or a time in epoch milliseconds: the first record that is not older.
+            isolation: Whether the latest offset is the last stable one.
+            deadline: When to give up.
+
         Returns:
-            Per partition the offset and the leader epoch (-1 if not known).
+            Per partition the offset, -1 if no record is so young, and the leader epoch, -1 if not known.
 
         Raises:
             TopicNotFoundError: A partition does not exist (any more).
@@ -145,7 +152,6 @@ class KafkaClient:
         is_committed = isolation is Isolation.READ_COMMITTED
         # A description has all partitions from 0 on.
         if native is not None and partitions and partitions == tuple(range(len(partitions))):
-            kind = native_questions.LATEST if spec is LATEST else native_questions.EARLIEST
             return self._ask(
                 doing,
                 deadline,
@@ -153,6 +159,7 @@ class KafkaClient:
                     topic, len(partitions), kind, limit_s, is_committed=is_committed
                 ),
             )
+        spec = _spec(kind)
         wanted = {TopicPartition(topic, partition): spec for partition in partitions}
         level = IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
         answer = self.ask(
@@ -265,6 +272,14 @@ class KafkaClient:
     def _native(self) -> NativeQuestions | None:
         # Asked each time: a test may want everything done in Python.
         return None if is_pure() else self._questions
+
+
+def _spec(kind: int) -> Any:
+    if kind == LATEST:
+        return _OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    if kind == EARLIEST:
+        return _OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+    return _OffsetSpec.for_timestamp(kind)
 
 
 def connect(properties: Mapping[str, str]) -> KafkaClient:

@@ -9,7 +9,8 @@ opens no connection.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Final
 
 from confluent_kafka import KafkaError
@@ -29,7 +30,7 @@ class Trouble:
     """What librdkafka has reported about the connections of one client since its last answer.
 
     `closed` is the address of a broker that took a connection and closed it, and `closings` how often
-    that was done to one on which the broker had already spoken. It is the client's logger, too.
+    that was done to one on which the broker had already spoken, by handle. It is the client's logger, too.
     """
 
     text: str = ""
@@ -37,14 +38,18 @@ class Trouble:
     refusals: int = 0
     are_all_down: bool = False
     closed: str = ""
-    closings: int = 0
+    closings: Counter[str] = field(default_factory=Counter)
 
     def log(self, *words: object, **_: object) -> None:
-        """Take a line of librdkafka's log: but for closed connections, what matters arrives as an error."""
-        found = _CLOSED.search(str(words[-1]) if words else "")
+        """Take a line of the Python client's log."""
+        self.hear(str(words[-1]) if words else "", "client")
+
+    def hear(self, line: str, handle: str) -> None:
+        """Take a line of a handle's log: but for closed connections, what matters arrives as an error."""
+        found = _CLOSED.search(line)
         if found is not None:
             self.closed = found[1].removesuffix("/bootstrap")
-            self.closings += found[2] == _UP
+            self.closings[handle] += found[2] == _UP
 
     def note(self, error: KafkaError) -> None:
         """Keep what says most: a refusal also looks like a lost connection, and then like no broker."""
@@ -62,13 +67,13 @@ class Trouble:
     def begin(self) -> int:
         """Forget why earlier calls failed; return the mark that `require_access` takes."""
         self.text, self.cls = "", KafkaUnavailableError
-        self.closed, self.closings = "", 0
+        self.closed, self.closings = "", Counter()
         return self.refusals
 
     def end(self) -> None:
         """Note that a broker has answered."""
         self.are_all_down = False
-        self.closed, self.closings = "", 0
+        self.closed, self.closings = "", Counter()
 
     def require_access(self, doing: str, mark: int) -> None:
         """Raise if no broker is left that has not refused this client since `begin`.
@@ -78,7 +83,7 @@ class Trouble:
         """
         if self.are_all_down and self.refusals > mark:
             raise self._refused(doing)
-        if self.are_all_down and self.closings >= _CLOSED_FOR_GOOD:
+        if self.are_all_down and max(self.closings.values(), default=0) >= _CLOSED_FOR_GOOD:
             raise KafkaAccessError(f"{doing} failed: {self._wants_another_way()}")
 
     def late(self, doing: str, deadline: Deadline) -> HotsetError:

@@ -19,9 +19,6 @@ from hotset.native import native_available
 if TYPE_CHECKING:
     from hotset.native import _reader
 
-# As the protocol numbers them.
-LATEST: Final = -1
-EARLIEST: Final = -2
 # librdkafka looks up each partition of an answer among all of its question: ten of 100 cost a tenth of one of
 # 1,000.
 _TOGETHER: Final = 128
@@ -64,7 +61,7 @@ class NativeQuestions:
             if code:
                 self._trouble.note(KafkaError(code, text))
             else:
-                self._trouble.log(text)
+                self._trouble.hear(text, "questions")
 
     def _open(self) -> _reader.Asker:
         if self._asker is None:

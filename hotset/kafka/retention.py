@@ -10,10 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
-    ConfigResource,
-    OffsetSpec,
-)
+from confluent_kafka.admin import ConfigResource  # type: ignore[attr-defined]
 
 from foundation.deadline import Deadline
 from hotset.errors import KafkaProtocolError
@@ -72,8 +69,7 @@ def read_offsets_at(
     Raises:
         KafkaAccessError, KafkaUnavailableError: The cluster refused or did not answer in time.
     """
-    spec = OffsetSpec.for_timestamp(at_ms)
-    found = client.list_offsets(topic, partitions, spec, Isolation.READ_UNCOMMITTED, deadline)
+    found = client.list_offsets(topic, partitions, at_ms, Isolation.READ_UNCOMMITTED, deadline)
     return {partition: offset for partition, (offset, _) in found.items() if offset >= 0}
 
 

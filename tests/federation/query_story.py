@@ -10,13 +10,12 @@ import json
 from typing import Any
 
 import pyarrow as pa
-from confluent_kafka import Producer
 
 from federation.boundary import boundary_cache as cache
 from federation.boundary.evidence import settling
 from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
-from tests.builders import HANG_S, Lake, produce, unique, wait_until
-from tests.doctor.ward import held_back
+from tests.builders import Lake, produce
+from tests.transactions import transaction
 
 ROWS = pa.schema([("seq", pa.int64())])
 TIMES = ["record_times"]
@@ -56,17 +55,9 @@ def send(lake: Lake, *values: int | None) -> None:
 
 def transact(lake: Lake, *values: int, commits: bool) -> None:
     """A transaction, whose marker takes one offset more."""
-    producer = Producer(
-        {"bootstrap.servers": lake.bootstrap, "transactional.id": unique("txn"), "log_level": 0}
-    )
-    producer.init_transactions(HANG_S)
-    producer.begin_transaction()
-    for value in values:
-        producer.produce(lake.topic, json.dumps({"seq": value}).encode(), partition=0)
-    producer.flush(HANG_S)
-    producer.commit_transaction(HANG_S) if commits else producer.abort_transaction(HANG_S)
-    # The marker is written after the producer has its answer.
-    wait_until(lambda: held_back(lake) == 0, "the transaction's marker")
+    rows = [json.dumps({"seq": value}).encode() for value in values]
+    with transaction(lake.bootstrap, lake.topic, rows, commits=commits):
+        pass
 
 
 def told(lake: Lake, **options: str) -> dict[str, Any]:

@@ -157,3 +157,8 @@ def test_a_prefix_alone_is_no_option(name: str) -> None:
 def test_columns_are_a_list_with_spaces_allowed() -> None:
     assert OPTIONS.list_of({"columns": " id, note"}, "columns") == ("id", "note")
     assert OPTIONS.list_of({}, "columns") is None
+
+
+def test_latest_is_named_as_not_there_yet() -> None:
+    with pytest.raises(ValueError, match="rows are not merged by key yet"):
+        merged(merge="latest")

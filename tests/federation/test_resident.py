@@ -255,14 +255,14 @@ def test_a_statement_whose_chunks_go_each_time_ends_in_an_error(
 def test_a_column_that_no_record_fills_fails_where_it_is_looked_at_only(
     lake: MakeLake, tail_rows: int
 ) -> None:
-    schema = pa.schema([("id", pa.int64()), ("at", pa.string())])
-    made = lake(schema=schema, partitions=1).having(hotStore="on_demand", kafkaColumns="key=at")
+    schema = pa.schema([("id", pa.int64()), ("note", pa.string())])
+    made = lake(schema=schema, partitions=1).having(hotStore="on_demand", kafkaColumns="key=note")
     produce(made.bootstrap, made.topic, [{"id": n} for n in range(3)])
 
     for _ in range(2):
         assert rows(made, "select sum(id) as s, count(*) as n from {t}") == [{"s": 3, "n": 3}]
-        with pytest.raises(UnsupportedFormatError, match="column 'at'"):
-            rows(made, "select at from {t}")
+        with pytest.raises(UnsupportedFormatError, match="column 'note'"):
+            rows(made, "select note from {t}")
 
 
 def test_a_statement_that_was_parsed_is_the_same_again() -> None:

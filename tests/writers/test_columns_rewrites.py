@@ -12,6 +12,7 @@ import pytest
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
 from tests.fixtures.staged_writers import StagedSpark
+from tests.fixtures.stages import StagedLake
 
 pytestmark = pytest.mark.kafka
 
@@ -19,9 +20,10 @@ ROWS = pa.schema([("seq", pa.int64()), ("kafka_partition", pa.int32()), ("kafka_
 COLUMNS = {"kafkaColumns": "partition=kafka_partition,offset=kafka_offset"}
 
 
-def send(lake: Lake, counts: dict[int, int]) -> None:
+def send(lake: StagedLake, counts: dict[int, int]) -> None:
     for partition, count in counts.items():
-        produce(lake.bootstrap, lake.topic, [{"seq": partition}] * count, partition=partition)
+        rows, time_ms = [{"seq": partition}] * count, lake.stage.time_ms()
+        produce(lake.bootstrap, lake.topic, rows, partition=partition, timestamp_ms=time_ms)
 
 
 def append(lake: Lake, ends: dict[int, tuple[int, int]]) -> None:

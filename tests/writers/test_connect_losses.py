@@ -21,10 +21,23 @@ from stack.connect import ConnectWorker
 from tests.builders import HANG_S, Lake, admin, delete_records, make_topic, unique, wait_until
 from tests.conftest import MakeLake
 from tests.federation.query_story import expire
+from tests.fixtures.staged_writers import StagedWorker
+from tests.fixtures.stages import Live
 from tests.writers.happenings import ROWS, compact, send
 from tests.writers.sink import Sink
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
+
+
+@pytest.fixture
+def stage() -> Live:
+    """The sink itself: nobody can play what happens to a catalog that nobody can write to."""
+    return Live()
+
+
+@pytest.fixture
+def worker(stage: Live, connect_program: ConnectWorker) -> StagedWorker:
+    return StagedWorker(stage, connect_program)
 
 
 @contextmanager
@@ -51,8 +64,8 @@ def pass_over(sink: Sink) -> None:
     wait_until(is_set, f"offsets of {group} to be set")
 
 
-@pytest.fixture(scope="module")
-def lossy(lake: MakeLake, worker: ConnectWorker) -> Lake:
+@pytest.fixture
+def lossy(lake: MakeLake, worker: StagedWorker) -> Lake:
     """A table that lacks twenty of its records; their files are in storage, and in no snapshot."""
     made = lake(schema=ROWS)
     control = make_topic(made.bootstrap, unique("control"), partitions=1)
@@ -89,7 +102,7 @@ def test_a_loss_stays_known_when_the_commit_that_shows_it_is_gone(lossy: Lake) -
     assert told(lossy) == (15, "estimated", ["offsets_without_rows"])
 
 
-def test_rows_that_people_deleted_are_no_loss(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_rows_that_people_deleted_are_no_loss(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(schema=ROWS)
     with Sink(worker, made) as sink:
         send(made, range(20), partition=0)
@@ -106,7 +119,7 @@ def test_rows_that_people_deleted_are_no_loss(lake: MakeLake, worker: ConnectWor
     assert told(made) == (40, "estimated", ["offsets_without_rows"])
 
 
-def test_what_was_only_rewritten_stays_exact(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_what_was_only_rewritten_stays_exact(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(schema=ROWS)
     with Sink(worker, made) as sink:
         send(made, range(20), partition=0)
@@ -119,7 +132,7 @@ def test_what_was_only_rewritten_stays_exact(lake: MakeLake, worker: ConnectWork
     assert told(made) == (30, "exact", [])
 
 
-def test_a_hole_that_the_sink_has_passed_is_named(lake: MakeLake, worker: ConnectWorker) -> None:
+def test_a_hole_that_the_sink_has_passed_is_named(lake: MakeLake, worker: StagedWorker) -> None:
     made = lake(partitions=1, schema=ROWS)
     with Sink(worker, made) as sink:
         send(made, range(20), partition=0)

@@ -86,7 +86,9 @@ def test_a_spark_query_is_found_out_by_what_it_read(
 
     assert found(report, "WRITER").facts["resolver"] == "spark"
     if isolation == "read_committed":
-        assert report.worst is Severity.INFO
+        # Of the writer it may be told that markers in the log are younger than a table that was recorded.
+        others = [finding.severity for finding in report.findings if finding.code != "WRITER"]
+        assert max(others) is Severity.INFO
         assert "ISOLATION_DIFFERS" in report.silent
     else:
         facts = found(report, "ISOLATION_DIFFERS").facts

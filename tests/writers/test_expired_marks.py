@@ -6,19 +6,18 @@ tell; where these are gone too, the tag's snapshot does, if the files prove that
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 
 from federation.boundary.assumptions import Confidence
 from federation.cut.take import take_cut
 from federation.errors import BoundaryUnknownError
-from stack.spark_writer import SparkWriter
-from tests.builders import Lake, commit_until, produce
+from tests.builders import commit_until, produce
 from tests.conftest import MakeLake
+from tests.fixtures.staged_writers import StagedSpark
+from tests.fixtures.stages import StagedLake
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = pytest.mark.kafka
 
 ROWS = pa.schema([("seq", pa.int64())])
 EXPIRE = (
@@ -40,7 +39,7 @@ DELETE = "DELETE FROM {table} WHERE seq = 3"
 class Table:
     """A table of twelve records' topic, and Iceberg's runtime for it."""
 
-    def __init__(self, lake: Lake, writer: SparkWriter) -> None:
+    def __init__(self, lake: StagedLake, writer: StagedSpark) -> None:
         self.lake, self._writer = lake, writer
 
     def sql(self, *statements: str, more: str = "") -> None:
@@ -48,11 +47,15 @@ class Table:
             text = statement.format(table=f"lake.{self.lake.table}", more=more)
             self._writer.sql(self.lake.directory / "catalog.db", text)
 
-    def stream(self, checkpoint: Path) -> None:
+    @property
+    def checkpoint(self) -> str:
+        return str(self.lake.directory / "query")
+
+    def stream(self) -> None:
         self._writer.stream(
             self.lake.directory / "catalog.db",
             table=self.lake.table,
-            checkpoint=str(checkpoint),
+            checkpoint=self.checkpoint,
             schema="seq BIGINT",
             source={"kafka.bootstrap.servers": self.lake.bootstrap, "subscribe": self.lake.topic},
         )
@@ -61,31 +64,32 @@ class Table:
         return sorted(self.lake.open(**options).scan().to_arrow()["seq"].to_pylist())
 
     def send(self, first: int, end: int) -> None:
-        produce(self.lake.bootstrap, self.lake.topic, [{"seq": seq} for seq in range(first, end)])
+        rows, time_ms = [{"seq": seq} for seq in range(first, end)], self.lake.stage.time_ms()
+        produce(self.lake.bootstrap, self.lake.topic, rows, timestamp_ms=time_ms)
 
 
 @pytest.fixture
-def table(lake: MakeLake, spark_writer: SparkWriter) -> Table:
+def table(lake: MakeLake, spark_writer: StagedSpark) -> Table:
     made = Table(lake(partitions=1, schema=ROWS), spark_writer)
     made.send(0, 12)
     return made
 
 
-def test_an_expired_mark_of_spark_is_told_by_older_metadata(table: Table, tmp_path: Path) -> None:
-    table.stream(tmp_path)
+def test_an_expired_mark_of_spark_is_told_by_older_metadata(table: Table) -> None:
+    table.stream()
     table.send(12, 15)
     table.sql(COMPACT, EXPIRE)
 
     assert len(table.lake.load().snapshots()) == 1
-    assert table.found(checkpointLocation=str(tmp_path)) == list(range(15))
+    assert table.found(checkpointLocation=table.checkpoint) == list(range(15))
 
 
-def test_a_mark_that_nothing_tells_any_more_is_an_error_that_says_so(table: Table, tmp_path: Path) -> None:
-    table.stream(tmp_path)
+def test_a_mark_that_nothing_tells_any_more_is_an_error_that_says_so(table: Table) -> None:
+    table.stream()
     table.sql(COMPACT, SHORT_LOG, EXPIRE, DELETE, EXPIRE, AGAIN)
 
     with pytest.raises(BoundaryUnknownError, match="no mark in what expiry has kept") as caught:
-        table.found(checkpointLocation=str(tmp_path))
+        table.found(checkpointLocation=table.checkpoint)
 
     assert str(caught.value).endswith(f"kafkaiceberg adopt {table.lake.table}")
 

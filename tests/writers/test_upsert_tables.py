@@ -18,15 +18,16 @@ from federation.doctor.examination import examine
 from federation.doctor.findings import Severity
 from federation.errors import MergeNeededError
 from pipeline.freeze import freeze_once, new_boundary
-from stack.spark_writer import SparkWriter
 from tests.builders import Lake, clip, commit_until, produce
 from tests.conftest import MakeLake
 from tests.doctor.ward import found
+from tests.fixtures.staged_writers import StagedSpark
+from tests.fixtures.stages import StagedLake
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.kafka
 
 ROWS = pa.schema([("id", pa.int64()), ("amount", pa.int64())])
 PLACED = pa.schema(
@@ -40,17 +41,18 @@ MERGE = (
 
 
 def run(
-    writer: SparkWriter, lake: Lake, statement: str, settings: Mapping[str, str] = MappingProxyType({})
+    writer: StagedSpark, lake: Lake, statement: str, settings: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     writer.sql(lake.directory / "catalog.db", statement.format(table=f"lake.{lake.table}"), settings)
 
 
-def send(lake: Lake, amount: int) -> None:
+def send(lake: StagedLake, amount: int) -> None:
     """A change of each of four keys."""
-    produce(lake.bootstrap, lake.topic, [{"id": key, "amount": amount} for key in range(4)])
+    rows, time_ms = [{"id": key, "amount": amount} for key in range(4)], lake.stage.time_ms()
+    produce(lake.bootstrap, lake.topic, rows, timestamp_ms=time_ms)
 
 
-def upsert_with_property(writer: SparkWriter, lake: Lake, amount: int, end: int) -> None:
+def upsert_with_property(writer: StagedSpark, lake: Lake, amount: int, end: int) -> None:
     """What a micro-batch does whose writer sets our property."""
     boundary = new_boundary(clip(take_cut(lake.merged(merge="append")), {0: end}))
     statement = MERGE.format(table="{table}", amount=amount, more="", first=0, last=4)
@@ -59,7 +61,7 @@ def upsert_with_property(writer: SparkWriter, lake: Lake, amount: int, end: int)
 
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_merge_with_our_property_is_refused_in_every_way_in(
-    lake: MakeLake, spark_writer: SparkWriter, spark: SparkSession, mode: str
+    lake: MakeLake, spark_writer: StagedSpark, spark: SparkSession, mode: str
 ) -> None:
     made = lake(partitions=1, schema=ROWS, properties=dict.fromkeys(MODES, mode))
     for number in (1, 2):
@@ -82,7 +84,7 @@ def test_merge_with_our_property_is_refused_in_every_way_in(
 
 
 def test_who_says_append_gets_all_rows_and_is_told_what_that_assumes(
-    lake: MakeLake, spark_writer: SparkWriter
+    lake: MakeLake, spark_writer: StagedSpark
 ) -> None:
     made = lake(partitions=1, schema=ROWS, properties={"kafkaiceberg.merge": "append"})
     for number in (1, 2):
@@ -101,7 +103,7 @@ def test_who_says_append_gets_all_rows_and_is_told_what_that_assumes(
 
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_merge_into_a_table_with_kafka_columns_and_no_mark_is_refused(
-    lake: MakeLake, spark_writer: SparkWriter, mode: str
+    lake: MakeLake, spark_writer: StagedSpark, mode: str
 ) -> None:
     made = lake(partitions=1, schema=PLACED, properties=dict.fromkeys(MODES, mode))
     for number in (0, 1):
@@ -119,10 +121,11 @@ def test_merge_into_a_table_with_kafka_columns_and_no_mark_is_refused(
 
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_a_table_that_people_correct_by_hand_is_answered_as_before(
-    lake: MakeLake, spark_writer: SparkWriter, mode: str
+    lake: MakeLake, spark_writer: StagedSpark, mode: str
 ) -> None:
     made = lake(partitions=1, schema=ROWS, properties=dict.fromkeys(MODES, mode))
-    produce(made.bootstrap, made.topic, [{"id": key, "amount": 1} for key in range(12)])
+    rows, time_ms = [{"id": key, "amount": 1} for key in range(12)], made.stage.time_ms()
+    produce(made.bootstrap, made.topic, rows, timestamp_ms=time_ms)
     commit_until(made, {0: 4})
     commit_until(made, {0: 8})
 
@@ -130,11 +133,6 @@ def test_a_table_that_people_correct_by_hand_is_answered_as_before(
     run(spark_writer, made, "UPDATE {table} SET amount = 9 WHERE id = 2")
     run(spark_writer, made, MERGE.format(table="{table}", amount=7, more="", first=3, last=5))
 
-    rows = {row["id"]: row["amount"] for row in made.open().scan().to_arrow().to_pylist()}
-    assert rows == {key: {2: 9, 3: 7, 4: 7}.get(key, 1) for key in range(12) if key != 1}
+    found_rows = {row["id"]: row["amount"] for row in made.open().scan().to_arrow().to_pylist()}
+    assert found_rows == {key: {2: 9, 3: 7, 4: 7}.get(key, 1) for key in range(12) if key != 1}
     assert "MERGE_NEEDED" not in {finding.code for finding in examine(made.merged()).findings}
-
-
-def test_latest_is_named_as_not_there_yet(lake: MakeLake) -> None:
-    with pytest.raises(ValueError, match="rows are not merged by key yet"):
-        lake(topic=False).merged(merge="latest")
