@@ -27,6 +27,7 @@ from coldset.ephemeral import (
 )
 from federation.boundary import OFFSETS_PROPERTY, render_offsets
 from federation.cut import TakenCut
+from federation.ephemeral.cleaning import keep_clean
 from federation.ephemeral.scratch import (
     NEEDED,
     Scratch,
@@ -121,8 +122,8 @@ def publish_cut(
     # What is needed is said before anything is counted on.
     names = [chunk.path.stem for chunk in chunks]
     scratch.write(f"{folder}/{NEEDED}", "\n".join(names).encode())
-    store.lease(names, definition.keep_ephemeral_ms / 1000)
     keep_s = definition.keep_ephemeral_ms / 1000
+    store.lease(names, keep_s)
     manifests = [
         _manifest_of(base, chunk, _place(chunk, taken, scratch, keep_s), scratch, keep_s) for chunk in chunks
     ]
@@ -137,6 +138,7 @@ def publish_cut(
         summary=_summary(taken, hot),
     )
     metadata_location = _write(scratch, folder, built)
+    keep_clean(scratch, keep_s)
     receipt = build_receipt(taken, meter, stages_ms={"hot": (time.monotonic() - began_s) * 1000})
     return EphemeralSnapshot(
         table=taken.cut.table,

@@ -111,7 +111,7 @@ def snapshot_folder(snapshot_id: int, until_ms: int) -> str:
 
 
 def clean_scratch(scratch: Scratch, keep_s: float) -> int:
-    """Remove snapshots whose time is over, and files that no other snapshot needs; return how many.
+    """Remove snapshots whose time is over, and files that no other snapshot needs; return how many are left.
 
     Args:
         scratch: The place.
@@ -120,23 +120,23 @@ def clean_scratch(scratch: Scratch, keep_s: float) -> int:
     Raises:
         OSError: It cannot be reached.
     """
-    removed, needed = 0, set[str]()
+    left, needed = 0, set[str]()
     for folder in list(scratch.folders(_SNAPSHOTS)):
         until = folder.partition("-")[0]
         path = f"{scratch.path}/{_SNAPSHOTS}/{folder}"
         if until.isdecimal() and int(until) < time.time() * 1000:
-            removed += 1
             with contextlib.suppress(FileNotFoundError):
                 scratch.files.delete_dir(path)
             continue
+        left += 1
         with (
             contextlib.suppress(FileNotFoundError),
             scratch.files.open_input_stream(f"{path}/{NEEDED}") as file,
         ):
             needed.update(file.read().decode().splitlines())
     for kind in (_CHUNKS, _MANIFESTS):
-        removed += _remove_unneeded(scratch, f"{scratch.path}/{kind}", needed, keep_s)
-    return removed
+        left += _remove_unneeded(scratch, f"{scratch.path}/{kind}", needed, keep_s)
+    return left
 
 
 def _remove_unneeded(scratch: Scratch, path: str, needed: set[str], keep_s: float) -> int:
@@ -148,7 +148,7 @@ def _remove_unneeded(scratch: Scratch, path: str, needed: set[str], keep_s: floa
     for each in old:
         with contextlib.suppress(FileNotFoundError):
             scratch.files.delete_file(each.path)
-    return len(old)
+    return len(found) - len(old)
 
 
 def fresh_s(keep_s: float) -> float:

@@ -266,7 +266,8 @@ _DECLARED: Final = (
         "integer",
         "3600000",
         "Milliseconds for which the files of an ephemeral snapshot stay after it was handed out. A reader "
-        "that takes longer fails with an error that names the file.",
+        "that takes longer fails with an error that names the file. It is the same for all that share a "
+        "`scratchLocation`.",
     ),
 )
 

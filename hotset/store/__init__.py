@@ -29,6 +29,7 @@ ever, and reads from Kafka only what neither the chunks nor the tail of its own 
 This package must not know tables, cuts or engines.
 """
 
+from hotset.store.background_tasks import CHORES
 from hotset.store.chunk import Chunk
 from hotset.store.coverage import ChunkPart
 from hotset.store.hot_rows import (
@@ -48,6 +49,7 @@ from hotset.store.resident_log import HotRows, fetch_hot_rows
 from hotset.store.row_source import RowSource, fetch_rows
 
 __all__ = [
+    "CHORES",
     "FILE_MARKS",
     "NAMED",
     "OFFSET",

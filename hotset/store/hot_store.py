@@ -16,7 +16,7 @@ from foundation.lru import LruCache
 from hotset.kafka import OffsetRange
 from hotset.store.background_tasks import WRITES
 from hotset.store.housekeeping import Chore, Keeper
-from hotset.store.leases import lease_chunks
+from hotset.store.leases import is_leased, lease_chunks
 from hotset.store.log_folder import LOGS, LogFolder, log_name
 from hotset.store.presence import be_present, remove_if_alone
 from hotset.store.read_meter import ReadMeter
@@ -117,10 +117,12 @@ def open_store(settings: StoreSettings) -> HotStore | None:
 
 
 def clear_store(settings: StoreSettings) -> bool:
-    """Remove what a store holds unless another process uses it; return whether that was so.
+    """Remove what a store holds unless another process uses it or may; return whether that was so.
 
     Raises:
         HotStoreError: The folder that the settings name cannot be used.
     """
     store = open_store(settings)
-    return store is not None and store.settle(_SETTLE_S) and remove_if_alone(store.space.root)
+    if store is None or not store.settle(_SETTLE_S) or is_leased(store.space.root):
+        return False
+    return remove_if_alone(store.space.root)

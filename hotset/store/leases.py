@@ -49,6 +49,12 @@ def leased_names(root: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+def is_leased(root: Path) -> bool:
+    """Return whether anything is under a lease; leases that have ended are removed."""
+    leased_names(root)
+    return any(True for _ in _leases(root))
+
+
 def _leases(root: Path) -> Iterator[tuple[Path, int]]:
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(root / _LEASES)):

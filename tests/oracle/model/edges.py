@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 from confluent_kafka import IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from coldset.errors import ColdReadError
 from hotset.decode.decoded import Decoded
-from hotset.kafka.client import EARLIEST
 from hotset.kafka.offsets import Isolation
 from tests.oracle.model.catalog import Catalog
 from tests.oracle.model.run import Run
@@ -103,7 +103,8 @@ class Admin:
     ) -> dict[TopicPartition, _Done]:
         is_committed = isolation_level is IsolationLevel.READ_COMMITTED
         specs = list(wanted.values())
-        what = "log starts" if specs[0] is EARLIEST else "last stable" if is_committed else "high watermarks"
+        latest = "last stable" if is_committed else "high watermarks"
+        what = "log starts" if specs[0] is OffsetSpec.earliest() else latest
         offset = _OFFSETS[what]
         found = self._edges.run.step(
             f"asks for {what}",
