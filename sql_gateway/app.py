@@ -56,7 +56,7 @@ def create_app(config: Config, settings: GatewaySettings, warmer: Warmer | None 
     app.register_error_handler(Exception, _answer_error)
     _add_sql(app, tables, settings)
     _add_tables(app, tables)
-    catalog = UnionCatalog(tables, passes_credentials=settings.passes_credentials)
+    catalog = UnionCatalog(tables, lends_storage_access=settings.lends_storage_access)
     app.register_blueprint(iceberg_routes(catalog))
 
     @app.get("/healthz")

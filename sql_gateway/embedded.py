@@ -41,7 +41,7 @@ def serve_catalog(tables: Mapping[str, Mapping[str, str]]) -> EmbeddedCatalog:
     """
     app, token = Flask(__name__), secrets.token_urlsafe(32)
     app.before_request(lambda: require_token(token))
-    app.register_blueprint(iceberg_routes(UnionCatalog(tables, passes_credentials=True)))
+    app.register_blueprint(iceberg_routes(UnionCatalog(tables, lends_storage_access=True)))
     server = create_server(app, host="127.0.0.1", port=0, threads=8, ident="kafkaiceberg")
     threading.Thread(target=server.run, name="kafkaiceberg-catalog", daemon=True).start()
     return EmbeddedCatalog(f"http://127.0.0.1:{server.effective_port}/iceberg", token)

@@ -35,7 +35,7 @@ SETTINGS: Final = OptionSet(
             "Milliseconds between two looks at a table with `hotStore=warm`.",
         ),
         Option(
-            "passCredentials",
+            "lendStorageAccess",
             "boolean",
             "false",
             "Whether those who load a table of the Iceberg REST catalog are given the gateway's credentials "
@@ -63,7 +63,7 @@ class GatewaySettings:
     token: str | None = field(repr=False)
     limits: Limits
     warm_every_ms: int
-    passes_credentials: bool = False
+    lends_storage_access: bool = False
 
     @property
     def is_loopback(self) -> bool:
@@ -97,7 +97,7 @@ def parse_settings(given: Mapping[str, str]) -> GatewaySettings:
             max_bytes=SETTINGS.integer_of(settled, "maxBytes"),
         ),
         warm_every_ms=SETTINGS.integer_of(settled, "warmEveryMs"),
-        passes_credentials=SETTINGS.value_of(settled, "passCredentials") == "true",
+        lends_storage_access=SETTINGS.value_of(settled, "lendStorageAccess") == "true",
     )
 
 

@@ -46,14 +46,18 @@ def is_complete(table: Table, snapshot: Snapshot | None) -> bool:
 
 
 def adds_rows(snapshot: Snapshot) -> bool:
-    """Return True unless the snapshot only rewrote its parent's rows, or removed some."""
+    """Return True unless the snapshot added nothing, only rewrote its parent's rows, or removed some."""
     operation = snapshot.summary.operation if snapshot.summary else None
+    if operation in (Operation.REPLACE, Operation.DELETE):
+        return False
+    # A commit that counts leaves out a count of nothing.
+    added, deleted = (summary_value(snapshot, f"{key}-records") or "0" for key in ("added", "deleted"))
+    if not (added.isdecimal() and deleted.isdecimal()):
+        return True
     if operation == Operation.OVERWRITE:
         # Rows are deleted or changed by writing their files anew.
-        added, deleted = (summary_value(snapshot, f"{key}-records") or "0" for key in ("added", "deleted"))
-        is_counted = added.isdecimal() and deleted.isdecimal()
-        return not is_counted or int(added) > int(deleted)
-    return operation not in (Operation.REPLACE, Operation.DELETE)
+        return int(added) > int(deleted)
+    return int(added) > 0 or summary_value(snapshot, "total-records") is None
 
 
 def summary_value(snapshot: Snapshot, key: str) -> str | None:

@@ -1,9 +1,7 @@
 """The one table of options: name, type, default, help.
 
-Spark options, `kafkaiceberg.toml` and Iceberg table properties are all checked
-against it, and OPTIONS.md is rendered from it. An option that means what a
-neighbour's option means keeps that neighbour's spelling. This file performs no
-input or output.
+Spark options, `kafkaiceberg.toml` and Iceberg table properties are all checked against it, and OPTIONS.md is
+rendered from it. An option that means what a neighbour's option means keeps that neighbour's spelling.
 """
 
 from __future__ import annotations
@@ -38,13 +36,7 @@ _DECLARED: Final = (
         FORMATS,
         may_be_table_property=True,
     ),
-    Option(
-        "keyFields",
-        "list",
-        None,
-        "The columns that record keys fill; record values fill the others.",
-        may_be_table_property=True,
-    ),
+    Option("keyFields", "list", None, "Columns that keys fill, not values.", may_be_table_property=True),
     Option(
         "envelope",
         "string",
@@ -258,16 +250,15 @@ _DECLARED: Final = (
         "scratchLocation",
         "string",
         None,
-        "Where ephemeral snapshots are written: a folder or URI that all readers reach, such as a cluster's "
-        "executors. If not given, they are in the hot store's folder, for readers on this machine.",
+        "Where ephemeral snapshots are: a folder or URI that all readers reach, such as Spark's executors. "
+        "If not given, the hot store's folder, for readers on this machine.",
     ),
     Option(
         "ephemeralKeepMs",
         "integer",
         "3600000",
-        "Milliseconds for which the files of an ephemeral snapshot stay after it was handed out. A reader "
-        "that takes longer fails with an error that names the file. It is the same for all that share a "
-        "`scratchLocation`.",
+        "Milliseconds for which files of an ephemeral snapshot stay after it was handed out, in each process "
+        "that shares a `scratchLocation`. A later reader fails with an error that names the file.",
     ),
 )
 
@@ -284,8 +275,7 @@ _PASSTHROUGH: Final = {
     "PostgreSQL has `catalog.sql.connect-timeout-ms` (10000) to connect, and "
     "`catalog.sql.transaction-timeout-ms` (30000) for what it is asked; an S3 store has "
     "`catalog.s3.connect-timeout` (5) and `catalog.s3.request-timeout` (10) seconds for each of a few tries. "
-    "Properties that name code to run, such as `catalog.py-io-impl`, "
-    "count in the configuration file and nowhere else.",
+    "Properties that name code, such as `catalog.py-io-impl`, count in the configuration file alone.",
 }
 
 OPTIONS: Final = OptionSet("option", _DECLARED, _PASSTHROUGH, near=("kafka.bootstrap.servers",))

@@ -15,7 +15,16 @@ from confluent_kafka import KafkaError
 
 from hotset.drain.idle_readers import PARKED
 from hotset.errors import KafkaConfigError
-from hotset.kafka import HEADERS_TYPE, Arrived, Event, KafkaClient, Wanted, translate, unreadable_header
+from hotset.kafka import (
+    HEADERS_TYPE,
+    Arrived,
+    Event,
+    KafkaClient,
+    Wanted,
+    exact_settings,
+    translate,
+    unreadable_header,
+)
 from hotset.native import _reader
 
 _AHEAD = "queued.min.messages"
@@ -132,7 +141,7 @@ class NativeSource:
 
 def settings_of(client: KafkaClient, wanted: Wanted) -> dict[str, str]:
     """Return the properties of a reader; alike for ranges of about one size, if it may serve again."""
-    settings = client.reader_settings(wanted.isolation, wanted.limits, wanted.ranges)
+    settings = exact_settings(client.properties, wanted.isolation, wanted.limits, wanted.ranges)
     if wanted.identity is not None:
         ahead = 1
         while ahead < int(settings[_AHEAD]):

@@ -15,6 +15,7 @@ from hotset.kafka.kafka_properties import ALLOWED_KAFKA_PROPERTIES, SECRET_KAFKA
 from hotset.kafka.leader_history import is_same_history, require_history
 from hotset.kafka.log_bounds import read_log_bounds, require_topic_id
 from hotset.kafka.offsets import Isolation, LogBounds, OffsetRange, PartitionBounds
+from hotset.kafka.reader_settings import exact_settings
 from hotset.kafka.record_source import (
     DEFAULT_LIMITS,
     HEADERS_TYPE,
@@ -45,6 +46,7 @@ __all__ = [
     "RecordSource",
     "Wanted",
     "connect",
+    "exact_settings",
     "is_same_history",
     "read_log_bounds",
     "read_offsets_at",

@@ -1,8 +1,7 @@
 """The client of a cluster: calls to librdkafka, with deadlines and typed errors.
 
-It offers what planning and draining need (describe a topic, list offsets, a
-consumer for exact ranges) and raises only this package's errors, always with
-the cause attached. It must not know what an answer is used for.
+It offers what planning and draining need (describe a topic, list offsets, a consumer for exact ranges) and
+raises only this package's errors, always with the cause attached.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin import OffsetSpec as _OffsetSpec  # type: ignore[attr-defined]
 
 from foundation.deadline import Deadline
 from hotset.errors import HotsetError, KafkaConfigError, KafkaProtocolError
@@ -34,8 +32,8 @@ from hotset.kafka.error_translation import TRANSIENT, translate
 from hotset.kafka.kafka_properties import check_properties
 from hotset.kafka.native_questions import NativeQuestions, questions_of
 from hotset.kafka.offsets import Isolation, OffsetRange
-from hotset.kafka.pending import Pending, PendingFutures
-from hotset.kafka.reader_settings import position_of, settings_of
+from hotset.kafka.pending import Pending, PendingFutures, offset_spec
+from hotset.kafka.reader_settings import exact_settings, position_of
 from hotset.kafka.record_source import DEFAULT_LIMITS, DrainLimits
 from hotset.native import is_pure
 
@@ -44,10 +42,6 @@ T = TypeVar("T")
 
 _PAUSE_S: Final = 0.05
 _SLICE_S: Final = 0.05
-
-# Kinds of offsets, as the protocol numbers them; any other number is a time in epoch milliseconds.
-LATEST: Final = -1
-EARLIEST: Final = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +128,9 @@ class KafkaClient:
         """Ask for one kind of offset of all partitions in a single call.
 
         Args:
-            topic: Topic name.
+            topic: Its name.
             partitions: Which to ask for.
-            kind: `LATEST`, `EARLIEST`, or a time in epoch milliseconds: the first record that is not older.
+            kind: `LATEST`, `EARLIEST`, or a time in epoch milliseconds: of the first record not older.
             isolation: Whether the latest offset is the last stable one.
             deadline: When to give up.
 
@@ -159,7 +153,7 @@ class KafkaClient:
                     topic, len(partitions), kind, limit_s, is_committed=is_committed
                 ),
             )
-        spec = _spec(kind)
+        spec = offset_spec(kind)
         wanted = {TopicPartition(topic, partition): spec for partition in partitions}
         level = IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
         answer = self.ask(
@@ -194,17 +188,11 @@ class KafkaClient:
             KafkaConfigError: librdkafka refuses a property.
         """
         ranges = tuple(ranges)
-        exact = self.reader_settings(isolation, limits, ranges)
+        exact = exact_settings(self.properties, isolation, limits, ranges)
         settings = {**exact, "error_cb": self._trouble.note, "logger": self._trouble}
         consumer = _construct(Consumer, settings)
         consumer.assign([position_of(topic, r, leader_epoch.get(r.partition, -1)) for r in ranges])
         return consumer
-
-    def reader_settings(
-        self, isolation: Isolation, limits: DrainLimits, ranges: tuple[OffsetRange, ...]
-    ) -> dict[str, str]:
-        """Return the properties of an exact reader of ranges, with secrets in them."""
-        return settings_of(self.properties, isolation, limits, ranges)
 
     def note(self, error: KafkaError) -> None:
         """Take note of what a reader's connections report, for answers that come too late."""
@@ -237,6 +225,8 @@ class KafkaClient:
         meanwhile: Callable[[], None] | None = None,
     ) -> T:
         cause: KafkaException | None = None
+        if self._questions is not None:
+            self._questions.note_troubles()  # those that came since the last question are of no interest
         refusals = self._trouble.begin()
         while not deadline.has_passed:
             try:
@@ -274,20 +264,11 @@ class KafkaClient:
         return None if is_pure() else self._questions
 
 
-def _spec(kind: int) -> Any:
-    if kind == LATEST:
-        return _OffsetSpec.latest()  # type: ignore[no-untyped-call]
-    if kind == EARLIEST:
-        return _OffsetSpec.earliest()  # type: ignore[no-untyped-call]
-    return _OffsetSpec.for_timestamp(kind)
-
-
 def connect(properties: Mapping[str, str]) -> KafkaClient:
     """Return a client for the cluster the properties name.
 
-    Clients are shared by equal properties within a process, so a query does
-    not pay for a connection. Nothing is sent yet: an unreachable cluster shows
-    at the first call.
+    Clients are shared by equal properties within a process, so a query does not pay for a connection. Nothing
+    is sent yet: an unreachable cluster shows at the first call.
 
     Args:
         properties: librdkafka properties, without a prefix, secrets resolved.

@@ -17,8 +17,9 @@ from typing import Final
 
 from foundation.deadline import Deadline
 from hotset.errors import HotsetError, KafkaProtocolError, TopicChangedError
-from hotset.kafka.client import EARLIEST, LATEST, KafkaClient, TopicDescription
+from hotset.kafka.client import KafkaClient, TopicDescription
 from hotset.kafka.offsets import Isolation, LogBounds, PartitionBounds
+from hotset.kafka.pending import EARLIEST, LATEST
 
 _TRIES: Final = 3
 

@@ -57,7 +57,7 @@ class NativeQuestions:
 
     def note_troubles(self) -> None:
         """Pass on what connections have reported."""
-        for code, text in self._open().troubles():
+        for code, text in () if self._asker is None else self._asker.troubles():
             if code:
                 self._trouble.note(KafkaError(code, text))
             else:

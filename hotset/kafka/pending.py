@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future, wait
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 K = TypeVar("K")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+# Kinds of offsets, as the protocol numbers them; any other number is a time in epoch milliseconds.
+LATEST: Final = -1
+EARLIEST: Final = -2
 
 
 class Pending(Protocol[T_co]):
@@ -43,3 +47,12 @@ class PendingFutures(Generic[K, T]):
     def result(self) -> dict[K, T]:
         """Return the answers, or raise what kept one from coming."""
         return {key: future.result(timeout=0) for key, future in self._futures.items()}
+
+
+def offset_spec(kind: int) -> Any:
+    """Return what the Python client calls a kind of offset."""
+    if kind == LATEST:
+        return OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    if kind == EARLIEST:
+        return OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+    return OffsetSpec.for_timestamp(kind)

@@ -17,7 +17,7 @@ _PIECE: Final = "max.partition.fetch.bytes"
 _PIECES: Final = {_PIECE, "fetch.message.max.bytes"}  # two names of one property
 
 
-def settings_of(
+def exact_settings(
     properties: Mapping[str, str],
     isolation: Isolation,
     limits: DrainLimits,

@@ -197,13 +197,15 @@ static reader_outcome take_record(reader *self, kafka_message *message, size_t a
                        (self->has_keys ? message->key_size : 0);
         reader_columns *columns = &self->columns;
         if (columns->rows > 0 &&
-            (columns->rows >= at_most_rows || bytes > at_most_bytes - columns->bytes)) {
+            (columns->rows >= at_most_rows || columns->bytes > at_most_bytes ||
+             bytes > at_most_bytes - columns->bytes)) {
             return READER_FULL;
         }
         if (add_record(self, message, headers, header_count) != 0) {
             return READER_NO_MEMORY;
         }
-        columns->bytes = bytes > at_most_bytes - columns->bytes ? at_most_bytes : columns->bytes + bytes;
+        /* A first record may be larger than a chunk, and then nothing fits beside it, not even nothing. */
+        columns->bytes = bytes > at_most_bytes - columns->bytes ? SIZE_MAX : columns->bytes + bytes;
     }
     range->next = message->offset + 1;
     return READER_MORE;

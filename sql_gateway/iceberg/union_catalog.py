@@ -55,12 +55,14 @@ class UnionCatalog:
 
     Args:
         tables: Name to merged options.
-        passes_credentials: Whether those who load a table are given the credentials for its files.
+        lends_storage_access: Whether those who load a table are given the credentials for its files.
     """
 
-    def __init__(self, tables: Mapping[str, Mapping[str, str]], *, passes_credentials: bool = False) -> None:
+    def __init__(
+        self, tables: Mapping[str, Mapping[str, str]], *, lends_storage_access: bool = False
+    ) -> None:
         self._tables = tables
-        self._passes_credentials = passes_credentials
+        self._lends_storage_access = lends_storage_access
         self._published: LruCache[tuple[str, Half], EphemeralSnapshot] = LruCache(_KEPT)
         self._locks: dict[tuple[str, Half], threading.Lock] = {}
         self._lock = threading.Lock()
@@ -141,5 +143,5 @@ class UnionCatalog:
         return {
             name: value
             for name, value in storage.items()
-            if name in _PLAIN or (self._passes_credentials and name.startswith(_LENT))
+            if name in _PLAIN or (self._lends_storage_access and name.startswith(_LENT))
         }

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
-from federation.engine.statement.isolation import TRACES
 
 from federation.engine.statement.table_references import _REFUSED_FUNCTIONS
 
@@ -99,7 +98,11 @@ def scalar_functions(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, l
 
 
 _LONG: Final = frozenset({"generate_series", "lpad", "range", "repeat", "rpad"})
-_LEFT_OUT: Final = TRACES | _REFUSED_FUNCTIONS | _LONG | {"error"}
+# All that touches its connection and that the engine calls consistent all the same.
+_OF_CONNECTION: Final = frozenset(
+    {"currval", "nextval", "setseed", "setval", "sleep_ms", "stats", "vector_type", "write_log"}
+)
+_LEFT_OUT: Final = _OF_CONNECTION | _REFUSED_FUNCTIONS | _LONG | {"error"}
 _KINDS: Final = {
     **dict.fromkeys(("ANY[]", "T[]", "BIGINT[]"), "LIST"),
     "TIMESTAMP WITH TIME ZONE": "TIMESTAMPTZ",

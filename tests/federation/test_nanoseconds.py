@@ -138,7 +138,8 @@ def test_hot_rows_stand_beside_cold_ones(spark_writer: StagedSpark, lake: MakeLa
     made = Lake(lake(partitions=1).bootstrap, tmp_path, table.name, topic).having(
         **{**table.options, "read": "union", "committedOffsets": boundary}
     )
-    produce(made.bootstrap, topic, [row(number) for number in (1, 2, 3, 4)])
+    commit = table.pin().snapshot.timestamp_ms  # the table may be a recording, and old
+    produce(made.bootstrap, topic, [row(number) for number in (1, 2, 3, 4)], timestamp_ms=commit)
 
     found = made.open().scan().to_arrow().sort_by("id")
     answer = made.sql(

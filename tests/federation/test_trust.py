@@ -76,7 +76,7 @@ def test_a_table_written_with_another_isolation_is_an_error(lake: MakeLake) -> N
     commit_until(made.having(**{"kafka.isolation.level": "read_uncommitted"}))
 
     with pytest.raises(IsolationMismatchError, match="read_uncommitted"):
-        made.open().cut()
+        made.open(**{"kafka.isolation.level": "read_committed"}).cut()
 
 
 def test_a_freeze_is_fenced_by_a_new_partition_spec(lake: MakeLake) -> None:

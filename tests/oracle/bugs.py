@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from hotset.store.fetch import _Pending
-from hotset.store.file_names import LogName
 
 import coldset.table.ancestry as ancestry
 import federation.boundary.boundary_cache as cache
 import federation.cut.take as take
 import federation.table as table
+import hotset.drain.native_source as native_source
 import hotset.kafka.client as client
+import hotset.store.hot_store as hot_store
+import hotset.store.resident_log as resident_log
 from coldset.table.catalog import PinnedTable
 from federation.boundary.committed import CommittedOffsets
 from federation.cut.cut import Cut
@@ -106,12 +107,13 @@ def boundary_of_the_group(patch: pytest.MonkeyPatch, here: World) -> None:
 
 def reset_to_earliest(patch: pytest.MonkeyPatch, here: World) -> None:
     """Let the consumer jump to what is left when an offset is gone."""
-    real = client.KafkaClient.reader_settings
+    real = client.exact_settings
 
-    def lenient(self: Any, *asked: Any) -> dict[str, str]:
-        return real(self, *asked) | {"auto.offset.reset": "earliest"}
+    def lenient(*asked: Any) -> dict[str, str]:
+        return real(*asked) | {"auto.offset.reset": "earliest"}
 
-    patch.setattr(client.KafkaClient, "reader_settings", lenient)
+    for reader in (client, native_source):
+        patch.setattr(reader, "exact_settings", lenient)
 
 
 def stop_at_the_first_invisible_offset(patch: pytest.MonkeyPatch, here: World) -> None:
@@ -145,12 +147,13 @@ def walk_by_sequence_number(patch: pytest.MonkeyPatch, here: World) -> None:
 
 def read_uncommitted(patch: pytest.MonkeyPatch, here: World) -> None:
     """Forget the isolation where the records are read."""
-    real = client.KafkaClient.reader_settings
+    real = client.exact_settings
 
-    def loose(self: Any, _isolation: Isolation, *rest: Any) -> dict[str, str]:
-        return real(self, Isolation.READ_UNCOMMITTED, *rest)
+    def loose(properties: Any, _isolation: Isolation, *rest: Any) -> dict[str, str]:
+        return real(properties, Isolation.READ_UNCOMMITTED, *rest)
 
-    patch.setattr(client.KafkaClient, "reader_settings", loose)
+    for reader in (client, native_source):
+        patch.setattr(reader, "exact_settings", loose)
 
 
 def name_is_identity(patch: pytest.MonkeyPatch, here: World) -> None:
@@ -161,23 +164,29 @@ def name_is_identity(patch: pytest.MonkeyPatch, here: World) -> None:
 
 def store_without_topic_ids(patch: pytest.MonkeyPatch, here: World) -> None:
     """Keep records under the topic's name only."""
-    patch.setattr(LogName, "__str__", lambda self: self.family)
+    real = hot_store.log_name
+    patch.setattr(hot_store, "log_name", lambda *asked: (real(*asked)[0],) * 2)
 
 
 def store_without_isolation(patch: pytest.MonkeyPatch, here: World) -> None:
     """Keep records without saying which of them were visible."""
-    patch.setattr(LogName, "family", "all")
+    real = hot_store.log_name
+
+    def forgetting(source: Any, cluster: str) -> tuple[str, str]:
+        return real(replace(source, isolation=Isolation.READ_COMMITTED), cluster)
+
+    patch.setattr(hot_store, "log_name", forgetting)
 
 
 def store_that_keeps_less(patch: pytest.MonkeyPatch, here: World) -> None:
     """Keep a range as read to its end when the last record of it was not."""
-    real = _Pending.take
+    real = resident_log.fetch_rows
 
-    def losing(self: Any, *rest: Any) -> Any:
-        part = real(self, *rest)
-        return replace(part, batch=part.batch.slice(0, max(0, part.batch.num_rows - 1)))
+    def losing(*asked: Any) -> Any:
+        for part in real(*asked):
+            yield replace(part, rows=part.rows.slice(0, max(0, part.rows.num_rows - 1)))
 
-    patch.setattr(_Pending, "take", losing)
+    patch.setattr(resident_log, "fetch_rows", losing)
 
 
 def cold_half_at_the_head(patch: pytest.MonkeyPatch, here: World) -> None:

@@ -31,9 +31,9 @@ class Step(NamedTuple):
 
 # Up to here a newer snapshot can still be chosen, if what is planned turns out to be gone.
 PLANNING: Final = [
-    Step("federation.cut.take", "open_catalog"),
-    Step("federation.cut.take", "pin"),
-    Step("federation.cut.take", "define"),
+    Step("federation.cut.pinning", "open_catalog"),
+    Step("federation.cut.pinning", "pin"),
+    Step("federation.cut.pinning", "define"),
     Step("federation.cut.take", "resolve_boundary"),
     Step("federation.cut.take", "connect"),
     Step("federation.cut.take", "read_log_bounds"),

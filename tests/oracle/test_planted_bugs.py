@@ -12,10 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from federation.engine.run.streams import TableStreams
 
 import federation.cut.take as take
-from tests.builders import delete_records, delete_topic, make_topic
+import federation.engine.run.views as views
+from federation.engine.lookahead.lookahead import Outlook
+from federation.engine.run.table_read import TableRead, plan_read
+from federation.options.definition import Part
+from tests.builders import EVENTS, delete_records, delete_topic, make_topic
 from tests.oracle import bugs, ways
 from tests.oracle.checker import Fault, Observed, Score, Verdict
 from tests.oracle.conftest import MakeWorld
@@ -37,13 +40,13 @@ def quiet(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
 
 def commit_while_planning(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
     here = some_of_both(world)
-    before(patch, Step("federation.cut.take", "define"), lambda: more_and_freeze(here))
+    before(patch, Step("federation.cut.pinning", "define"), lambda: more_and_freeze(here))
     return here
 
 
 def commit_before_pin(world: MakeWorld, patch: pytest.MonkeyPatch) -> World:
     here = some_of_both(world)
-    before(patch, Step("federation.cut.take", "pin"), lambda: more_and_freeze(here))
+    before(patch, Step("federation.cut.pinning", "pin"), lambda: more_and_freeze(here))
     return here
 
 
@@ -166,16 +169,19 @@ def test_a_cut_for_each_scan_of_a_statement_is_caught(
     world: MakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = some_of_both(world)
-    real, one_at_a_time = TableStreams._hot_batches, threading.Lock()
+    real, one_at_a_time = TableRead._hot_batches, threading.Lock()
+    outlook = Outlook(is_scanned=True, columns=tuple(EVENTS.names), where=None)
 
-    def cutting_again(streams: Any) -> Any:
+    def cutting_again(read: TableRead) -> Any:
         with one_at_a_time:
-            streams.taken, streams._hot = take.take_cut(here.lake.merged()), None
-            batches = list(real(streams))
+            taken = take.take_cut(here.lake.merged())
+            batches = list(real(plan_read(taken, [Part.ROWS], outlook, None, read.guard, is_explain=False)))
             here.fill(1)
             return iter(batches)
 
-    monkeypatch.setattr(TableStreams, "_hot_batches", cutting_again)
+    # Where the engine reads chunks itself, it would not ask for them in Python.
+    monkeypatch.setattr(views, "has_spelling", lambda _: False)
+    monkeypatch.setattr(TableRead, "_hot_batches", cutting_again)
 
     score = here.oracle.score("engine", lambda: ways.engine_twice(here.lake))
 

@@ -155,17 +155,31 @@ def test_a_commit_and_retention_before_any_step_give_the_rows_or_an_error(
     here.expect_correct()
 
 
-@pytest.mark.parametrize("step", ["register", "plan_scan", "plan_hot", "read_split"])
+SQL_STEPS = [
+    Step("federation.engine.run.query", "plan_scan"),
+    Step("federation.engine.run.attempt", "plan_read"),
+    Step("federation.engine.run.table_read", "match_files"),
+    Step("federation.engine.run.table_read", "plan_hot"),
+    Step("federation.engine.run.table_read", "read_hot_rows"),
+    Step("federation.engine.run.attempt", "show_table"),
+]
+
+
+@pytest.mark.parametrize("step", SQL_STEPS, ids=str)
 def test_a_commit_while_sql_runs_changes_nothing(
-    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: str
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch, step: Step
 ) -> None:
     here = some_of_both(world)
-    where = f"federation.engine.run.{'query' if step in ('register', 'plan_scan') else 'streams'}"
-    name = "TableStreams" if step == "register" else step
+    happened: list[int] = []
 
-    before(monkeypatch, Step(where, name), lambda: more_and_freeze(here))
+    def happens() -> None:
+        more_and_freeze(here)
+        happened.append(1)
+
+    before(monkeypatch, step, happens)
 
     here.expect_correct({"engine, self-union": ways.engine_twice})
+    assert happened
 
 
 def test_a_data_file_that_is_missing_is_a_declared_error(world: MakeWorld) -> None:

@@ -114,7 +114,7 @@ def test_a_schema_of_which_no_row_can_be_made(orders: Lake, registry: SchemaRegi
         orders.open().scan().to_arrow()
 
 
-def test_columns_that_a_statement_does_not_look_at_do_not_matter(
+def test_a_record_is_judged_by_all_columns_whatever_a_statement_looks_at(
     orders: Lake, registry: SchemaRegistryServer
 ) -> None:
     fields = (ID, {"name": "region", "type": "int"})
@@ -124,7 +124,6 @@ def test_columns_that_a_statement_does_not_look_at_do_not_matter(
         in_avro(registry.url, orders.topic, record(*fields), [{"id": 1, "region": 2}]),
     )
 
-    assert orders.sql(f"select id from {orders.table}").rows.to_pylist() == [{"id": 1}]
-    assert orders.sql(f"select count(*) n from {orders.table}").rows.to_pylist() == [{"n": 1}]
-    with pytest.raises(SchemaMismatchError):
-        orders.sql(f"select region from {orders.table}")
+    for columns in ("id", "count(*)", "region"):
+        with pytest.raises(SchemaMismatchError, match="column 'region'"):
+            orders.sql(f"select {columns} from {orders.table}")

@@ -21,7 +21,7 @@ def test_defaults_are_those_of_the_table_of_settings() -> None:
 @pytest.mark.parametrize("option", SETTINGS.declared, ids=lambda option: option.name)
 def test_names_compare_without_case(option: object) -> None:
     name = option.name  # type: ignore[attr-defined]
-    value = {"token": "${env:TOKEN}"}.get(name, "7")
+    value = {"token": "${env:TOKEN}", "lendStorageAccess": "true"}.get(name, "7")
 
     assert SETTINGS.check({name.upper(): value}) == {name: value}
 

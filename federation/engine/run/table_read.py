@@ -46,6 +46,8 @@ class ReadLog:
 
     hot: HotMeter = field(default_factory=HotMeter)
     cold: ColdMeter = field(default_factory=ColdMeter)
+    # A plan may read the files several times; the furthest reading counts.
+    readings: list[ColdMeter] = field(default_factory=list)
     hot_ms: float = 0.0
     cold_ms: float = 0.0
     failure: Exception | None = None
@@ -109,6 +111,8 @@ class TableRead:
     def progress(self) -> TableProgress:
         """Return how far the table is read; may be asked in another thread."""
         meter = self.log.cold
+        for reading in list(self.log.readings):
+            meter.read_furthest(reading)
         # Of a table of which nothing is looked at no files are planned.
         scanned = (
             [] if self.scan is None or not meter.files else [f for g in self.scan.groups for f in g.files]
@@ -127,8 +131,8 @@ class TableRead:
         )
 
     def _cold_batches(self) -> Iterator[pa.RecordBatch]:
-        # A plan may read the files several times; the furthest reading counts.
         reading, began_s = ColdMeter(), time.monotonic()
+        self.log.readings.append(reading)
         try:
             for split in plan_cold_splits(self.taken, self.columns, files=self.rest, where=self.where):
                 for batch in read_split(split, cold=reading, guard=self.guard):

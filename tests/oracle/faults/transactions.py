@@ -62,7 +62,7 @@ def k3_aborted_while_read(round_: Round) -> None:
         [
             Step("hotset.store.row_source", "drain"),
             Step("client", "list_offsets", 2),
-            Step("federation.cut.take", "define"),
+            Step("federation.cut.pinning", "define"),
         ]
     )
     with round_.patching() as patch:

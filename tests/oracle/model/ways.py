@@ -18,8 +18,9 @@ from federation.errors import CutError
 from federation.table import FederatedTable, Scan
 from foundation.deadline import Deadline
 from hotset.drain.drain_ranges import drain
-from hotset.kafka.client import EARLIEST, LATEST, connect
+from hotset.kafka.client import connect
 from hotset.kafka.offsets import Isolation, OffsetRange
+from hotset.kafka.pending import EARLIEST, LATEST
 from tests.oracle.model.edges import Edges
 from tests.oracle.model.state import FOREIGN, TABLE, TOPIC, World
 
