@@ -41,6 +41,7 @@ def union_options(table: SparkTable, bootstrap: str, topic: str, **more: str) ->
         "kafka.bootstrap.servers": bootstrap,
         "subscribe": topic,
         "kafkaColumns": "none",
+        "merge": "append",
         "hotStorePath": str(table.directory / "store"),
         **({} if pinned.snapshot_id is None else {"committedOffsets": json.dumps(declared)}),
         **({} if pinned.snapshot_id is None else {"boundary": "declared"}),
