@@ -133,7 +133,7 @@ def test_hot_rows_stand_beside_cold_ones(spark_writer: StagedSpark, lake: MakeLa
             Edit("append", {"rows": cold}),
         ]
     )
-    topic = make_topic(lake(partitions=1).bootstrap, unique("fine"), partitions=1)
+    topic = make_topic(lake(partitions=1).bootstrap, unique("fine"), partitions=1, retention_ms="-1")
     boundary = json.dumps({"snapshot_id": table.pin().snapshot.snapshot_id, "partitions": {"0": 2}})
     made = Lake(lake(partitions=1).bootstrap, tmp_path, table.name, topic).having(
         **{**table.options, "read": "union", "committedOffsets": boundary}

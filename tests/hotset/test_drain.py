@@ -39,7 +39,8 @@ def client(broker: KafkaBroker) -> KafkaClient:
 
 @pytest.fixture
 def topic(broker: KafkaBroker) -> str:
-    return make_topic(broker.bootstrap, unique("drained"), partitions=2)
+    # Some records here are old, and must not be gone before they are read.
+    return make_topic(broker.bootstrap, unique("drained"), partitions=2, retention_ms="-1")
 
 
 def soon() -> Deadline:
