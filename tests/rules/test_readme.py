@@ -18,6 +18,7 @@ import pytest
 
 from stack import KafkaBroker, ManagedProcess
 from stack.ports import free_port
+from stack.spark_writer import JARS
 from tests.builders import Lake, make_table, make_topic
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +52,11 @@ class Reader:
             "PATH": f"{folder}:{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT),
             "PYSPARK_PYTHON": sys.executable,
+            "SPARK_CONF_DIR": str(folder),
         }
+        # In place of `spark.jars.packages`, which would be fetched anew.
+        jars = ",".join(str(path) for path in sorted(JARS.glob("iceberg-spark-runtime-*.jar")))
+        (folder / "spark-defaults.conf").write_text(f"spark.jars {jars}\n", "utf-8")
         self._gateway: ManagedProcess | None = None
 
     def do(self, language: str, text: str) -> None:

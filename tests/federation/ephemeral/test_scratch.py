@@ -1,4 +1,7 @@
-"""Files of ephemeral snapshots stay as long as they were promised, and then nothing of them is left."""
+"""Files of ephemeral snapshots stay as long as they were promised, and then nothing of them is left.
+
+Processes may end at any instant; whoever publishes next removes what they have left.
+"""
 
 from __future__ import annotations
 
