@@ -13,11 +13,15 @@ from xdist.scheduler import LoadScopeScheduling
 # Files that share what only one process can have, or what takes seconds to start.
 TOGETHER: Final[tuple[tuple[str, ...], ...]] = (
     # Kafka Connect, and a Spark program with Iceberg's runtime.
-    ("tests/writers/", "tests/coldset/test_agreement.py", "tests/coldset/test_random_tables.py"),
+    ("tests/writers/", "tests/coldset/read/test_agreement.py", "tests/coldset/read/test_random_tables.py"),
     # Topics that are named as Flink has recorded them.
-    ("tests/federation/test_flink.py", "tests/federation/test_flink_jobs.py"),
+    ("tests/federation/boundary/flink/test_flink.py", "tests/federation/boundary/flink/test_flink_jobs.py"),
     # A broker that is stopped and started again.
-    ("tests/hotset/test_history.py", "tests/hotset/store/test_truncated.py", "tests/hotset/test_drain.py"),
+    (
+        "tests/hotset/kafka/test_history.py",
+        "tests/hotset/store/test_truncated.py",
+        "tests/hotset/drain/test_drain.py",
+    ),
 )
 
 # What takes longest, in this order.

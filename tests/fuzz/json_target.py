@@ -2,7 +2,7 @@
 
 Rows are flat and nested, of every column type that JSON has a form for. The reference
 is held against Python's own `json` where that has the column's values; how exact it is
-besides, the cells of `tests/hotset/test_json.py` say.
+besides, the cells of `tests/hotset/decode/json/test_json.py` say.
 """
 
 from __future__ import annotations

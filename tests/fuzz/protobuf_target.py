@@ -1,7 +1,7 @@
 """Protobuf records: the program in C and the way without it against one message at a time.
 
 The reference is Google's runtime; how its values become a column's, the cells of
-`tests/hotset/test_protobuf.py` say. Where the program was not built there is one path.
+`tests/hotset/decode/protobuf/test_protobuf.py` say. Where the program was not built there is one path.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from coldset.plan.parquet_scan import DeletedRows
 from coldset.prune.predicate import AllOf, AnyOf, Compared, IsNull, NotNull, Predicate, StartsWith
 from federation.engine.lookahead.lookahead import Lookout, Outlook
 from federation.engine.run.instance import open_cursor
-from tests.federation.test_cold_scan import ROWS, Alone
+from tests.federation.engine.run.test_cold_scan import ROWS, Alone
 
 SCHEMA = pa.schema(
     [

@@ -14,7 +14,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from federation.boundary import OFFSETS_PROPERTY, marks_of
 from federation.merge.upsert_signs import upsert_sign
 
-FLINK = Path(__file__).parents[1] / "fixtures" / "flink" / "upserted"
+FLINK = Path(__file__).parents[2] / "fixtures" / "flink" / "upserted"
 MARK = {OFFSETS_PROPERTY: "{}"}
 
 

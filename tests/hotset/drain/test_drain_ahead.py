@@ -31,7 +31,7 @@ from tests.hotset.reading import COMMITTED, chunks_of, everything
 
 pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("way")]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PARTITIONS = 3
 RECORDS = 4000
 SMALL = DrainLimits(chunk_rows=500)

@@ -19,7 +19,7 @@ from federation.errors import BoundaryUnknownError, NotOneToOneError, TopicRepla
 from stack.redpanda import RedpandaProxy
 from tests.builders import Lake, delete_records, delete_topic, make_table, make_topic, produce
 from tests.conftest import MakeLake
-from tests.federation.test_lineage import head, rollback
+from tests.federation.boundary.property.test_lineage import head, rollback
 
 pytestmark = pytest.mark.kafka
 
