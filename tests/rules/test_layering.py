@@ -174,3 +174,15 @@ def _foreign(source: Source) -> set[str]:
 
 def _may(source: Source, name: str) -> bool:
     return any(source.path.startswith(place) for place in USED_IN.get(name, ()))
+
+
+def test_nothing_is_imported_from_a_file_of_tests() -> None:
+    """What tests share has a file and a name of its own."""
+    wrong = {
+        (source.path, name)
+        for source in sources(*PACKAGES, *AROUND)
+        for name in source.imported
+        if any(part.startswith("test_") for part in name.split("."))
+    }
+
+    assert wrong == set()

@@ -15,7 +15,7 @@ from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY
 from federation.errors import BoundaryUnknownError
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
-from tests.federation.boundary.property.test_lineage import expire, forget
+from tests.federation.boundary.histories import expire, forget
 
 pytestmark = pytest.mark.kafka
 

@@ -21,7 +21,7 @@ from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY
 from federation.errors import TopicReplacedError
 from tests.builders import Lake, delete_records, delete_topic, make_topic
 from tests.conftest import MakeLake
-from tests.federation.boundary.test_writers_elsewhere import stream
+from tests.federation.boundary.query_epochs import stream
 from tests.federation.flink_stories import FIXTURES, Played
 
 pytestmark = pytest.mark.kafka

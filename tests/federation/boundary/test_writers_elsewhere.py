@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from federation.boundary.redpanda.redpanda_resolver import REDPANDA_MARK
@@ -19,33 +18,16 @@ from federation.errors import BoundaryUnknownError, NotOneToOneError, TopicRepla
 from stack.redpanda import RedpandaProxy
 from tests.builders import Lake, delete_records, delete_topic, make_table, make_topic, produce
 from tests.conftest import MakeLake
-from tests.federation.boundary.property.test_lineage import head, rollback
+from tests.federation.boundary.histories import head, rollback
+from tests.federation.boundary.query_epochs import ROWS, append, stream
 
 pytestmark = pytest.mark.kafka
 
-ROWS = pa.schema([("seq", pa.int64()), ("kafka_partition", pa.int32()), ("kafka_offset", pa.int64())])
 COLUMNS = "partition=kafka_partition,offset=kafka_offset"
 
 
 def send(lake: Lake, first: int, end: int) -> None:
     produce(lake.bootstrap, lake.topic, [{"seq": seq} for seq in range(first, end)])
-
-
-def append(lake: Lake, first: int, end: int, **summary: str) -> None:
-    rows = [{"seq": seq, "kafka_partition": 0, "kafka_offset": seq} for seq in range(first, end)]
-    lake.load().append(pa.Table.from_pylist(rows, schema=ROWS), snapshot_properties=summary)
-
-
-def stream(lake: Lake, epoch: int, first: int, end: int, **others: int) -> None:
-    """An epoch of a Spark query, in its checkpoint and in the table."""
-    checkpoint = lake.directory / "checkpoint"
-    for folder in ("offsets", "sources/0"):
-        (checkpoint / folder).mkdir(parents=True, exist_ok=True)
-    (checkpoint / "metadata").write_text('{"id":"the-query"}')
-    (checkpoint / "sources/0/0").write_text(f"\0v1\n{json.dumps({lake.topic: {'0': 0}})}\n")
-    vector = {lake.topic: {"0": end}} | {topic: {"0": reached} for topic, reached in others.items()}
-    (checkpoint / "offsets" / str(epoch)).write_text(f"v1\n{{}}\n{json.dumps(vector)}\n")
-    append(lake, first, end, **{SPARK_QUERY_ID: "the-query", SPARK_EPOCH_ID: str(epoch)})
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from federation.boundary.flink.flink_resolver import FLINK_CHECKPOINT_ID, FLINK_
 from federation.errors import BoundaryUnknownError, NotOneToOneError
 from tests.builders import Lake
 from tests.conftest import MakeLake
-from tests.federation.boundary.property.test_lineage import head, rollback
+from tests.federation.boundary.histories import head, rollback
 from tests.federation.flink_encoder import SourceOperator, encode_metadata
 from tests.federation.flink_stories import Played, append, starts
 

@@ -13,7 +13,7 @@ from federation.boundary.property.declared_resolver import parse_declared
 from federation.errors import BoundaryUnknownError, IsolationMismatchError, OptionError, TopicReplacedError
 from hotset.kafka.offsets import OffsetRange
 from tests.conftest import MakeLake
-from tests.federation.boundary.test_boundary import ROWS, append, commit_and_declare, declared, send
+from tests.federation.boundary.foreign_commits import ROWS, append, commit_and_declare, declared, send
 
 kafka = pytest.mark.kafka
 

@@ -6,8 +6,6 @@ has. After each of these the union must be exact, or the boundary be declared un
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import pyarrow as pa
 import pytest
 
@@ -16,6 +14,7 @@ from federation.cut.take import take_cut
 from federation.errors import BoundaryUnknownError
 from tests.builders import Lake, commit_until, produce
 from tests.conftest import MakeLake
+from tests.federation.boundary.histories import expire, forget, head, rollback
 
 pytestmark = pytest.mark.kafka
 
@@ -46,33 +45,9 @@ def start(lake: Lake, **options: str) -> int:
     return lake.open(**options).cut().committed(0)
 
 
-def head(lake: Lake) -> int:
-    snapshot = lake.load().current_snapshot()
-    assert snapshot is not None
-    return snapshot.snapshot_id
-
-
 def drop(lake: Lake, below: int) -> None:
     """Another writer's commit, without the property: it removes rows."""
     lake.load().delete(f"seq < {below}")
-
-
-def expire(lake: Lake) -> None:
-    """Expire every snapshot that no branch or tag keeps."""
-    later = datetime.now(UTC) + timedelta(days=1)
-    lake.load().maintenance.expire_snapshots().older_than(later).commit()
-
-
-def forget(lake: Lake) -> None:
-    """Let the metadata log drop all files but the last one, as tables with many commits do."""
-    with lake.load().transaction() as change:
-        change.set_properties({"write.metadata.previous-versions-max": "1"})
-    with lake.load().transaction() as change:
-        change.set_properties({"written": "again"})
-
-
-def rollback(lake: Lake, snapshot_id: int) -> None:
-    lake.load().manage_snapshots().rollback_to_snapshot(snapshot_id).commit()
 
 
 def test_commits_of_others_are_walked_over(made: Lake) -> None:

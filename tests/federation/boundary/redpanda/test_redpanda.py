@@ -14,12 +14,11 @@ import pytest
 
 from federation.boundary.redpanda.redpanda_resolver import REDPANDA_MARK
 from federation.errors import BoundaryUnknownError, IsolationMismatchError, WriterUnavailableError
-from federation.table import FederatedTable
 from stack.redpanda import RedpandaProxy, reply
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
+from tests.federation.boundary.redpanda.redpanda_commits import ROW, commit, seqs
 
-ROW = pa.schema([("seq", pa.int64())])
 pytestmark = pytest.mark.kafka
 
 
@@ -29,15 +28,6 @@ def proxy() -> Iterator[RedpandaProxy]:
         yield running
 
 
-def commit(lake: Lake, first: int, end: int, **summary: str) -> int:
-    """Append records of partition 0 as Redpanda would, and return the snapshot's id."""
-    rows = pa.table({"seq": range(first, end)}, schema=ROW)
-    lake.load().append(rows, snapshot_properties={REDPANDA_MARK: '{"offset":7}', **summary})
-    snapshot = lake.load().current_snapshot()
-    assert snapshot is not None
-    return snapshot.snapshot_id
-
-
 @pytest.fixture
 def filled(lake: MakeLake, proxy: RedpandaProxy) -> Lake:
     """Ten records, of which Redpanda has committed six and said so."""
@@ -45,10 +35,6 @@ def filled(lake: MakeLake, proxy: RedpandaProxy) -> Lake:
     produce(made.bootstrap, made.topic, [{"seq": i} for i in range(10)])
     proxy.commit(made.topic, commit(made, 0, 6), {0: 5})
     return made
-
-
-def seqs(table: FederatedTable) -> list[int]:
-    return sorted(table.scan().to_arrow()["seq"].to_pylist())
 
 
 def test_the_boundary_is_one_past_the_last_committed_offset(filled: Lake) -> None:

@@ -28,7 +28,7 @@ from federation.errors import BoundaryUnknownError, OptionError, WriterUnavailab
 from stack.redpanda import RedpandaProxy, reply
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
-from tests.federation.boundary.redpanda.test_redpanda import ROW, commit, seqs
+from tests.federation.boundary.redpanda.redpanda_commits import ROW, commit, seqs
 
 kafka = pytest.mark.kafka
 

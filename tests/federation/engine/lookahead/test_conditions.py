@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from coldset.prune.predicate import AllOf, Compared, Predicate
-from tests.federation.engine.lookahead.test_outlook import where
+from tests.federation.engine.lookahead.looking import where
 
 
 @pytest.mark.parametrize(

@@ -19,39 +19,11 @@ import pytest
 from coldset.errors import ColdReadError
 from coldset.plan.parquet_scan import DeletedRows
 from coldset.prune.predicate import AllOf, AnyOf, Compared, IsNull, NotNull, Predicate, StartsWith
-from federation.engine.lookahead.lookahead import Lookout, Outlook
-from federation.engine.run.instance import open_cursor
-from tests.federation.engine.run.test_cold_scan import ROWS, Alone
+from federation.engine.lookahead.lookahead import Lookout
+from tests.federation.alone import ROWS, Alone
+from tests.federation.engine.lookahead.looking import SCHEMA, look, where
 
-SCHEMA = pa.schema(
-    [
-        ("id", pa.int64()),
-        ("small", pa.int32()),
-        ("note", pa.string()),
-        ("price", pa.decimal128(9, 2)),
-        ("weight", pa.float64()),
-        ("share", pa.float32()),
-        ("day", pa.date32()),
-        ("seen", pa.timestamp("us", tz="UTC")),
-        ("local", pa.timestamp("us")),
-        ("flag", pa.bool_()),
-        ("in", pa.struct([("x", pa.int32())])),
-    ]
-)
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-
-def look(sql: str, *tables: str) -> dict[str, Outlook]:
-    cursor = open_cursor()
-    try:
-        cursor.begin()
-        return Lookout(cursor, dict.fromkeys(tables or ("t",), SCHEMA)).look(sql)[1]
-    finally:
-        cursor.close()
-
-
-def where(condition: str) -> Predicate | None:
-    return look(f"SELECT id FROM t WHERE {condition}")["t"].where
 
 
 @pytest.mark.parametrize(
