@@ -15,13 +15,14 @@ from benchmarks import (
     hot_read,
     hot_store,
     json_decode,
+    spark_union,
     union_overhead,
 )
 from benchmarks.harness import Report, run
 
 
 def main(report: Report, small: bool) -> None:  # noqa: FBT001
-    """Run all benchmarks; the one with Spark comes last."""
+    """Run all benchmarks; those with Spark come last."""
     boundary_cost.main(report, small)
     json_decode.main(report, small)
     freshness.main(report, small)
@@ -30,6 +31,7 @@ def main(report: Report, small: bool) -> None:  # noqa: FBT001
     hot_store.main(report, small)
     avro_read.main(report, small)
     hot_read.main(report, small)
+    spark_union.main(report, small)
 
 
 if __name__ == "__main__":

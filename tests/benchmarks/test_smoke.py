@@ -78,6 +78,16 @@ def run_small(module: str) -> list[dict[str, object]]:
             },
             marks=pytest.mark.spark,
         ),
+        ("benchmarks.hot_store", {"machine", "hot_store_group", "hot_store_at_once_read_share"}),
+        pytest.param(
+            "benchmarks.spark_union",
+            {
+                "machine",
+                "spark_union_200_hot_count_table_against_frozen",
+                "spark_union_1000_hot_top_source_against_by_hand",
+            },
+            marks=pytest.mark.spark,
+        ),
         pytest.param(
             "benchmarks.hot_read",
             {"machine", *HOT_READ},
