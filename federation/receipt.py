@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from federation.boundary import Assumption
-from federation.cut import ReaderSchema, TakenCut
+from federation.cut import ReaderSchema, ShownRange, TakenCut, render_cut_html
 from federation.read import ColdMeter, HotMeter
 from hotset.decode import BadRecord
 
@@ -117,6 +117,18 @@ class TableReceipt:
     def newest_age_ms(self) -> int | None:
         """Age of the newest hot record when the cut was taken, in milliseconds."""
         return None if self.newest_record_ms is None else self.as_of_ms - self.newest_record_ms
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "table": self.table,
+            "snapshot": self.snapshot_id,
+            "rows": f"{self.rows_cold} cold, {self.rows_hot} hot",
+            "newest record": "none hot" if self.newest_age_ms is None else f"{self.newest_age_ms} ms old",
+            "confidence": "" if self.boundary is None else self.boundary["confidence"],
+            "assumed": ", ".join(self.assumed) or "nothing",
+        }
+        shown = [ShownRange(p.partition, p.committed, p.start, p.end) for p in self.partitions]
+        return render_cut_html(facts.items(), shown)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the receipt as JSON-ready values."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from federation.boundary import CommittedOffsets
+from federation.cut.cut_html import ShownRange, render_cut_html
 from federation.cut.token import pack, unpack
 from federation.errors import (
     CutTokenError,
@@ -78,6 +79,12 @@ class Cut:
             if r.partition == partition:
                 return r.start
         raise KeyError(partition)
+
+    def _repr_html_(self) -> str:
+        facts = (("table", self.table), ("snapshot", self.snapshot_id), ("topic", self.topic))
+        return render_cut_html(
+            facts, [ShownRange(r.partition, self.committed(r.partition), r.start, r.end) for r in self.ranges]
+        )
 
     def token(self) -> str:
         """Return the cut as one word, safe in URLs and options.
