@@ -127,8 +127,17 @@ def attach(
         config: The configuration file; `load_config()` if None.
 
     Raises:
-        OptionError: The configuration file names no table.
+        OptionError: The configuration file names no table, or the name is taken.
     """
+    known = spark.conf.get(f"spark.sql.catalog.{name}.uri", None)
+    if known is not None and uri in (None, known):
+        return
+    if known is not None:
+        raise OptionError(
+            f"catalog {name!r} of this session is attached to {known} already, which Spark does not let go; "
+            "choose another name",
+            option="name",
+        )
     if uri is None:
         uri, token = _serve(load_config() if config is None else config)
     prefix = f"spark.sql.catalog.{name}"

@@ -14,6 +14,7 @@ from coldset.ephemeral.snapshot_builder import (
     build_snapshot,
     open_base,
 )
+from coldset.ephemeral.table_form import pinned_form
 
 __all__ = [
     "AppendedFile",
@@ -24,4 +25,5 @@ __all__ = [
     "build_snapshot",
     "describe_file",
     "open_base",
+    "pinned_form",
 ]

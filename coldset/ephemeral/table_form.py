@@ -31,6 +31,20 @@ def metadata_form(metadata: TableMetadata) -> dict[str, Any]:
     return found | {"properties": {**found.get("properties", {}), **_NOT_ITS_OWN}}
 
 
+def pinned_form(pinned: PinnedTable) -> dict[str, Any]:
+    """Return a table's metadata, in version 2 at least, whose main branch is at the pinned snapshot."""
+    metadata = pinned.table.metadata
+    told = metadata_form(metadata.to_v2() if isinstance(metadata, TableMetadataV1) else metadata)
+    if pinned.snapshot_id is None:
+        return told
+    main = {**told.get("refs", {}).get("main", {}), "snapshot-id": pinned.snapshot_id, "type": "branch"}
+    return told | {
+        "current-snapshot-id": pinned.snapshot_id,
+        "current-schema-id": pinned.schema_id,
+        "refs": {**told.get("refs", {}), "main": main},
+    }
+
+
 def table_form(pinned: PinnedTable) -> dict[str, Any]:
     """Return a table's metadata, in version 2 at least, with no more history than the snapshot needs."""
     metadata = pinned.table.metadata

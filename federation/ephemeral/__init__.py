@@ -3,6 +3,8 @@
 `publish_cut` is the one place that writes them. What is over goes by itself while a process publishes.
 """
 
-from federation.ephemeral.publisher import EphemeralSnapshot, publish_cut
+from coldset.ephemeral import pinned_form
+from federation.ephemeral.ephemeral_snapshot import EphemeralSnapshot, epochs_of, storage_of_cut
+from federation.ephemeral.publisher import publish_cut
 
-__all__ = ["EphemeralSnapshot", "publish_cut"]
+__all__ = ["EphemeralSnapshot", "epochs_of", "pinned_form", "publish_cut", "storage_of_cut"]

@@ -18,10 +18,11 @@ from hotset.store import CHORES
 _PART: Final = 0.25
 _LEAST_S: Final = 0.5
 
-_cleaned: Final[set[str]] = set()
+# By location: how the last one who published reached it, and for how few seconds snapshots are kept there.
+_spaces: Final[dict[str, tuple[Scratch, float]]] = {}
 _lock: Final = threading.Lock()
 # Threads of a parent process are its own.
-os.register_at_fork(after_in_child=_cleaned.clear)
+os.register_at_fork(after_in_child=_spaces.clear)
 
 
 def keep_clean(scratch: Scratch, keep_s: float) -> None:
@@ -32,25 +33,34 @@ def keep_clean(scratch: Scratch, keep_s: float) -> None:
         keep_s: For how many seconds its snapshots are kept.
     """
     with _lock:
-        if scratch.uri in _cleaned:
+        known = _spaces.get(scratch.uri)
+        _spaces[scratch.uri] = (scratch, keep_s if known is None else min(keep_s, known[1]))
+    if known is None:
+        _clean(scratch.uri)
+
+
+def _clean(uri: str) -> None:
+    if not CHORES.take(lambda: _look(uri)):
+        _again(uri)
+
+
+def _look(uri: str) -> None:
+    with _lock:
+        known = _spaces[uri]
+    left = 1
+    with contextlib.suppress(OSError):  # a place that cannot be reached is looked at again
+        left = clean_scratch(known[0])
+    with _lock:
+        # Whoever has published since is not forgotten.
+        if left == 0 and _spaces[uri] is known:
+            del _spaces[uri]
             return
-        _cleaned.add(scratch.uri)
-    _clean(scratch, keep_s)
+    _again(uri)
 
 
-def _clean(scratch: Scratch, keep_s: float) -> None:
-    def clean() -> None:
-        is_empty = False
-        with contextlib.suppress(OSError):  # a place that cannot be reached is looked at again
-            is_empty = clean_scratch(scratch, keep_s) == 0
-        if is_empty:
-            with _lock:
-                _cleaned.discard(scratch.uri)
-            return
-        again = threading.Timer(max(_LEAST_S, keep_s * _PART), _clean, (scratch, keep_s))
-        again.daemon = True
-        again.start()
-
-    if not CHORES.take(clean):
-        with _lock:
-            _cleaned.discard(scratch.uri)
+def _again(uri: str) -> None:
+    with _lock:
+        _, keep_s = _spaces[uri]
+    timer = threading.Timer(max(_LEAST_S, keep_s * _PART), _clean, (uri,))
+    timer.daemon = True
+    timer.start()

@@ -11,8 +11,8 @@ import json
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import pyarrow.parquet as pq
 
@@ -28,6 +28,7 @@ from coldset.ephemeral import (
 from federation.boundary import OFFSETS_PROPERTY, render_offsets
 from federation.cut import TakenCut
 from federation.ephemeral.cleaning import keep_clean
+from federation.ephemeral.ephemeral_snapshot import EphemeralSnapshot, epochs_of, local_files, storage_of_cut
 from federation.ephemeral.scratch import (
     NEEDED,
     Scratch,
@@ -38,15 +39,14 @@ from federation.ephemeral.scratch import (
     snapshot_folder,
 )
 from federation.errors import OptionError
-from federation.options import storage_for
 from federation.plan import answer_schema, plan_hot, require_unfiltered
 from federation.read import Guard, HotMeter, read_hot_rows
-from federation.receipt import TableReceipt, build_receipt
+from federation.receipt import build_receipt
 from foundation.lru import LruCache
 from hotset.decode import BadRecords
 from hotset.errors import HotStoreError
 from hotset.kafka import OffsetRange
-from hotset.store import Chunk, HotRows, HotStore, open_store
+from hotset.store import Chunk, HotRows, HotStore, RowCounts, open_store
 
 CUT_PROPERTY: Final = "kafkaiceberg.cut"
 ROWS_PROPERTY: Final = "kafkaiceberg.rows-hot"
@@ -55,33 +55,8 @@ ROWS_PROPERTY: Final = "kafkaiceberg.rows-hot"
 _METADATA: Final = "metadata/v1.metadata.json"
 _VERSION_HINT: Final = "metadata/version-hint.text"
 _KEPT: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class EphemeralSnapshot:
-    """A cut that any engine reads as an Iceberg table.
-
-    Attributes:
-        table: The table's name.
-        cut: The cut's token.
-        snapshot_id: Id of the snapshot, which no catalog knows.
-        location: The folder that stands for the table, for engines that read tables by their path.
-        metadata_location: The table's metadata file.
-        metadata: Its content.
-        base: Which state of the table it is built on.
-        expires_ms: Until when its files stay (epoch milliseconds, UTC).
-        receipt: What the cut is, and how many rows are hot.
-    """
-
-    table: str
-    cut: str
-    snapshot_id: int
-    location: str
-    metadata_location: str
-    metadata: Mapping[str, Any] = field(repr=False)
-    base: str
-    expires_ms: int
-    receipt: TableReceipt = field(repr=False)
+# A chunk may go before it is lent.
+_TRIES: Final = 3
 
 
 _bases: Final[LruCache[tuple[str, int | None, int, str], SnapshotBase]] = LruCache(_KEPT)
@@ -108,24 +83,23 @@ def publish_cut(
     _require_rows_of_a_table(taken)
     require_unfiltered(taken, "a filter of the engine that reads the snapshot")
     definition = taken.definition
-    storage = storage_for(definition.catalog_name, definition.catalog_properties, taken.cut.table)
+    storage = storage_of_cut(taken)
     store, meter = _open_store(taken), HotMeter()
     scratch = open_scratch(definition.scratch or str(store.space.root / "ephemeral"), storage)
     base = _base_of(taken, storage)
     if is_hot_only:
         base = base.without_files()
-    hot = _read_hot(taken, meter, guard)
-    chunks = [part.chunk for part in hot.parts if part.chunk.info.counts.rows]
-    until_ms = int(time.time() * 1000) + definition.keep_ephemeral_ms
+    keep_ms = definition.keep_ephemeral_ms
+    # What is handed out again has its whole time left.
+    until_ms = int(time.time() * 1000) + keep_ms + keep_ms // 2
     snapshot_id = secrets.randbits(62)
     folder = snapshot_folder(snapshot_id, until_ms)
-    # What is needed is said before anything is counted on.
-    names = [chunk.path.stem for chunk in chunks]
-    scratch.write(f"{folder}/{NEEDED}", "\n".join(names).encode())
-    keep_s = definition.keep_ephemeral_ms / 1000
-    store.lease(names, keep_s)
+    # Before anything is written, since what is over may have filled the disk.
+    keep_clean(scratch, keep_ms / 1000)
+    hot, chunks = _lend_hot(taken, store, scratch, folder, until_ms, meter, guard)
     manifests = [
-        _manifest_of(base, chunk, _place(chunk, taken, scratch, keep_s), scratch, keep_s) for chunk in chunks
+        _manifest_of(base, chunk, _place(chunk, taken, scratch, keep_ms), scratch, keep_ms)
+        for chunk in chunks
     ]
     location = f"{scratch.uri}/{folder}"
     built = build_snapshot(
@@ -138,7 +112,7 @@ def publish_cut(
         summary=_summary(taken, hot),
     )
     metadata_location = _write(scratch, folder, built)
-    keep_clean(scratch, keep_s)
+    keep_clean(scratch, keep_ms / 1000)
     receipt = build_receipt(taken, meter, stages_ms={"hot": (time.monotonic() - began_s) * 1000})
     return EphemeralSnapshot(
         table=taken.cut.table,
@@ -148,6 +122,8 @@ def publish_cut(
         metadata_location=metadata_location,
         metadata=built.told,
         base=taken.pinned.state,
+        epochs=epochs_of(taken),
+        files=local_files(metadata_location, *(chunk.path.as_posix() for chunk in chunks)),
         expires_ms=until_ms,
         receipt=receipt,
     )
@@ -185,6 +161,33 @@ def _read_hot(taken: TakenCut, meter: HotMeter, guard: Guard) -> HotRows:
     return found
 
 
+def _lend_hot(
+    taken: TakenCut,
+    store: HotStore,
+    scratch: Scratch,
+    folder: str,
+    until_ms: int,
+    meter: HotMeter,
+    guard: Guard,
+) -> tuple[HotRows, list[Chunk]]:
+    """Return the hot rows, and the chunks that have them, which now stay until a time."""
+    for _ in range(_TRIES):
+        hot = _read_hot(taken, meter, guard)
+        chunks = [part.chunk for part in hot.parts if part.chunk.info.counts.rows]
+        names = [chunk.path.stem for chunk in chunks]
+        # What is needed is said before anything is counted on.
+        scratch.write(f"{folder}/{NEEDED}", "\n".join(names).encode())
+        store.lease(names, max(0.0, until_ms / 1000 - time.time()))
+        if all(chunk.path.exists() for chunk in chunks):
+            return hot, chunks
+        meter.counts = RowCounts()
+    raise HotStoreError(
+        f"hot rows of table {taken.cut.table!r} were removed while they were read; ask again, or raise "
+        "hotStoreBytes",
+        table=taken.cut.table,
+    )
+
+
 def _base_of(taken: TakenCut, storage: Mapping[str, str]) -> SnapshotBase:
     pinned = taken.pinned
     key = (pinned.uuid, pinned.snapshot_id, pinned.schema_id, pinned.state)
@@ -198,26 +201,26 @@ def _base_of(taken: TakenCut, storage: Mapping[str, str]) -> SnapshotBase:
 _manifests: Final[LruCache[str, ListedManifest]] = LruCache(4096)
 
 
-def _place(chunk: Chunk, taken: TakenCut, scratch: Scratch, keep_s: float) -> str:
+def _place(chunk: Chunk, taken: TakenCut, scratch: Scratch, keep_ms: int) -> str:
     """Return where readers find a chunk: in the hot store, or in a copy in a scratch space of its own."""
     if taken.definition.scratch is None:
-        return chunk.path.as_uri()
-    name = chunk_file(chunk.path.stem)
-    if scratch.has_fresh(name, fresh_s(keep_s)):
+        return f"file://{chunk.path}"
+    name = chunk_file(chunk.path.stem, keep_ms)
+    if scratch.has_fresh(name, fresh_s(keep_ms / 1000)):
         return f"{scratch.uri}/{name}"
     return scratch.write(name, chunk.path.read_bytes())
 
 
 def _manifest_of(
-    base: SnapshotBase, chunk: Chunk, path: str, scratch: Scratch, keep_s: float
+    base: SnapshotBase, chunk: Chunk, path: str, scratch: Scratch, keep_ms: int
 ) -> ListedManifest:
     """Return the manifest of a chunk that is at a path, written unless it is there already."""
     told = [path, base.version, base.spec_id, base.pinned.schema.model_dump_json(), base.pinned.uuid]
     properties = sorted(base.pinned.properties.items())
     digest = hashlib.sha256(json.dumps([*told, properties]).encode()).hexdigest()[:16]
-    name = manifest_file(chunk.path.stem, digest)
+    name = manifest_file(chunk.path.stem, digest, keep_ms)
     known = _manifests.get(name)
-    if known is not None and scratch.has_fresh(name, fresh_s(keep_s)):
+    if known is not None and scratch.has_fresh(name, fresh_s(keep_ms / 1000)):
         return known
     found = describe_file(
         path,

@@ -1,7 +1,7 @@
 """The scratch space of ephemeral snapshots: where their files are, until when, and how they go again.
 
-    <scratch>/chunks/<chunk>.parquet                      hot rows, unless engines read them in the hot store
-    <scratch>/manifests/<chunk>-<digest>.avro             one per chunk and form, shared by all snapshots
+    <scratch>/chunks/<chunk>-<kept>.parquet               hot rows, unless engines read them in the hot store
+    <scratch>/manifests/<chunk>-<digest>-<kept>.avro      one per chunk and form, shared by snapshots
     <scratch>/snapshots/<until>-<id>/chunks.txt           what the snapshot needs until then, written first
     <scratch>/snapshots/<until>-<id>/metadata/…           its list of manifests and the table's metadata
 
@@ -90,19 +90,20 @@ def open_scratch(uri: str, io_properties: dict[str, str]) -> Scratch:
     """
     uri = uri.rstrip("/")
     if "://" not in uri:
-        uri = Path(uri).absolute().as_uri()
+        # As it is: no reader takes back what a URI would have in the place of a blank.
+        uri = f"file://{Path(uri).absolute()}"
     files, path = filesystem_of(uri, io_properties)
     return Scratch(uri, path, files)
 
 
-def chunk_file(name: str) -> str:
-    """Return where the copy of a chunk is in a scratch space."""
-    return f"{_CHUNKS}/{name}.parquet"
+def chunk_file(name: str, keep_ms: int) -> str:
+    """Return where the copy of a chunk is in a scratch space, for snapshots that are kept so long."""
+    return f"{_CHUNKS}/{name}-{keep_ms}.parquet"
 
 
-def manifest_file(name: str, digest: str) -> str:
-    """Return where the manifest of a chunk is, in the form that a digest tells."""
-    return f"{_MANIFESTS}/{name}-{digest}.avro"
+def manifest_file(name: str, digest: str, keep_ms: int) -> str:
+    """Return where the manifest of a chunk is, in the form that a digest tells, for such snapshots."""
+    return f"{_MANIFESTS}/{name}-{digest}-{keep_ms}.avro"
 
 
 def snapshot_folder(snapshot_id: int, until_ms: int) -> str:
@@ -110,12 +111,11 @@ def snapshot_folder(snapshot_id: int, until_ms: int) -> str:
     return f"{_SNAPSHOTS}/{until_ms}-{snapshot_id}"
 
 
-def clean_scratch(scratch: Scratch, keep_s: float) -> int:
+def clean_scratch(scratch: Scratch) -> int:
     """Remove snapshots whose time is over, and files that no other snapshot needs; return how many are left.
 
     Args:
         scratch: The place.
-        keep_s: For how many seconds snapshots are kept.
 
     Raises:
         OSError: It cannot be reached.
@@ -135,16 +135,20 @@ def clean_scratch(scratch: Scratch, keep_s: float) -> int:
         ):
             needed.update(file.read().decode().splitlines())
     for kind in (_CHUNKS, _MANIFESTS):
-        left += _remove_unneeded(scratch, f"{scratch.path}/{kind}", needed, keep_s)
+        left += _remove_unneeded(scratch, f"{scratch.path}/{kind}", needed)
     return left
 
 
-def _remove_unneeded(scratch: Scratch, path: str, needed: set[str], keep_s: float) -> int:
+def _remove_unneeded(scratch: Scratch, path: str, needed: set[str]) -> int:
     found: Sequence[pyarrow.fs.FileInfo] = scratch.files.get_file_info(
         pyarrow.fs.FileSelector(path, allow_not_found=True)
     )
-    # Names begin with that of a chunk, which has two parts.
-    old = [each for each in found if _age_s(each) > keep_s and _chunk_of(each.base_name) not in needed]
+    # Names begin with that of a chunk, which has two parts, and end with how long those who use it keep it.
+    old = [
+        each
+        for each in found
+        if _age_s(each) > _keep_s(each.base_name) and _chunk_of(each.base_name) not in needed
+    ]
     for each in old:
         with contextlib.suppress(FileNotFoundError):
             scratch.files.delete_file(each.path)
@@ -158,6 +162,11 @@ def fresh_s(keep_s: float) -> float:
 
 def _chunk_of(name: str) -> str:
     return "-".join(name.partition(".")[0].split("-")[:2])
+
+
+def _keep_s(name: str) -> float:
+    kept = name.rpartition(".")[0].rpartition("-")[2]
+    return int(kept) / 1000 if kept.isdecimal() else 0.0
 
 
 def _age_s(found: pyarrow.fs.FileInfo) -> float:

@@ -42,6 +42,8 @@ T = TypeVar("T")
 
 _PAUSE_S: Final = 0.05
 _SLICE_S: Final = 0.05
+# The most that librdkafka takes as the time of one request.
+_LONGEST_S: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +232,7 @@ class KafkaClient:
         refusals = self._trouble.begin()
         while not deadline.has_passed:
             try:
-                pending = begin(max(0.001, deadline.remaining_s))
+                pending = begin(min(_LONGEST_S, max(0.001, deadline.remaining_s)))
                 if meanwhile is not None:
                     once, meanwhile = meanwhile, None
                     once()

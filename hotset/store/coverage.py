@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -67,10 +67,12 @@ def cover(chunks: Sequence[Chunk], ranges: Sequence[OffsetRange]) -> Coverage:
         chunks: All chunks there are.
         ranges: At most one per partition.
     """
-    by_partition: dict[int, list[tuple[OffsetRange, Chunk]]] = {}
+    by_partition: dict[int, list[_Piece]] = {}
+    asked = {r.partition: r for r in ranges}
     for chunk in chunks:
+        is_inside = all(_is_within(each, asked.get(each.partition)) for each in chunk.info.ranges)
         for each in chunk.info.ranges:
-            by_partition.setdefault(each.partition, []).append((each, chunk))
+            by_partition.setdefault(each.partition, []).append(_Piece(each, chunk, is_inside))
     used: dict[Chunk, list[OffsetRange]] = {}
     gaps = []
     for wanted in ranges:
@@ -81,19 +83,39 @@ def cover(chunks: Sequence[Chunk], ranges: Sequence[OffsetRange]) -> Coverage:
             if found is None:
                 gaps.append(OffsetRange(wanted.partition, at, wanted.end))
                 break
-            end = min(found[0].end, wanted.end)
-            used.setdefault(found[1], []).append(OffsetRange(wanted.partition, at, end))
+            end = min(found.range.end, wanted.end)
+            used.setdefault(found.chunk, []).append(OffsetRange(wanted.partition, at, end))
             at = end
     parts = (ChunkPart(chunk, tuple(sorted(found))) for chunk, found in used.items())
     return Coverage(tuple(sorted(parts, key=lambda part: part.chunk.path)), tuple(gaps))
 
 
-def _best(there: Sequence[tuple[OffsetRange, Chunk]], at: int, end: int) -> tuple[OffsetRange, Chunk] | None:
-    """Return the chunk that goes on furthest from an offset; of equal ones, the smallest."""
-    going_on = [pair for pair in there if pair[0].start <= at < pair[0].end]
+class _Piece(NamedTuple):
+    """What a chunk has of one partition, and whether all that it has is asked for."""
+
+    range: OffsetRange
+    chunk: Chunk
+    is_inside: bool
+
+
+def _is_within(inner: OffsetRange, outer: OffsetRange | None) -> bool:
+    return outer is not None and outer.start <= inner.start and inner.end <= outer.end
+
+
+def _best(there: Sequence[_Piece], at: int, end: int) -> _Piece | None:
+    """Return the chunk that goes on furthest from an offset; of equal ones, the same for all partitions.
+
+    One of which all is asked for comes first, and then the largest: so chunks are taken whole.
+    """
+    going_on = [piece for piece in there if piece.range.start <= at < piece.range.end]
     return min(
         going_on,
-        key=lambda pair: (-min(pair[0].end, end), pair[0].end - pair[0].start, pair[1].path),
+        key=lambda piece: (
+            -min(piece.range.end, end),
+            not piece.is_inside,
+            -piece.chunk.info.counts.records,
+            piece.chunk.path,
+        ),
         default=None,
     )
 

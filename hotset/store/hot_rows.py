@@ -123,6 +123,12 @@ class Rows:
     newest_ms: int | None = None
 
     @property
+    def size_bytes(self) -> int:
+        """About how much memory all of it takes."""
+        letters = 0 if self.letters is None else self.letters.nbytes
+        return int(self.rows.nbytes + self.others.nbytes + letters)
+
+    @property
     def counts(self) -> RowCounts:
         """What the records were."""
         reasons = self.others.column("reason")

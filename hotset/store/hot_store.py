@@ -84,7 +84,9 @@ class HotStore:
         Raises:
             OSError: The folder is gone, or full.
         """
-        lease_chunks(self.space.root, names, for_s)
+        # Not while somebody makes room, who has looked at the leases already.
+        with self.space.locked():
+            lease_chunks(self.space.root, names, for_s)
 
     def settle(self, within_s: float = 60.0) -> bool:
         """Wait until background tasks have ended; return whether they did in time."""

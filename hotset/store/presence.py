@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-_FILE: Final = "users"
+from hotset.store.store_folder import USERS
+
 _PAUSE_S: Final = 0.01
 _TRIES: Final = 100
 
@@ -40,7 +41,7 @@ def remove_if_alone(root: Path) -> bool:
         if not _lock(file, fcntl.LOCK_EX):
             return False
         for path in root.iterdir():
-            if path.name == _FILE:
+            if path.name == USERS:
                 continue
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -57,7 +58,7 @@ def _present(root: Path) -> int | None:
     mine = (os.getpid(), root)
     if mine not in _files:
         with contextlib.suppress(OSError):
-            file = os.open(root / _FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            file = os.open(root / USERS, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
             # With two such files, of threads that came at once, a process would not be alone with itself.
             if not _share(file) or _files.setdefault(mine, file) != file:
                 os.close(file)

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hotset.errors import HotReadTimeoutError, HotsetError
@@ -117,8 +117,8 @@ class ResidentLog:
                 beyond = self._fetch_missing(source, asked, meter, as_chunks=as_chunks)
                 fetched = meter.records_fetched - before
                 coverage, tail, left = self._look(source, ranges)
-                if as_chunks and self._trim(source, coverage):
-                    coverage, tail, left = self._look(source, ranges)
+                if as_chunks:
+                    coverage = self._trim(source, coverage, self._sound_chunks(source, ranges))
             # What was read and found no place is this reading's alone.
             there, left = beyond.within(left)
             if left:
@@ -130,7 +130,9 @@ class ResidentLog:
             counts = counts.plus(part.chunk.counts_within(part.ranges))
         meter.records_resident += max(0, counts.records - fetched)
         if not self._is_flushing and _is_long(self._tail):
-            self._is_flushing = WRITES.take(lambda: self.flush(source))
+            self._is_flushing = True
+            if not WRITES.take(lambda: self.flush(source)):
+                self._is_flushing = False
         return HotRows(coverage.parts, tail, counts)
 
     def _look(
@@ -166,14 +168,17 @@ class ResidentLog:
         self._tail = tail
         return beyond
 
-    def _trim(self, source: RowSource, coverage: Coverage) -> bool:
-        """Make chunks of what is wanted of others in part; return whether there are any."""
-        parts = [part for part in coverage.parts if not part.is_whole]
-        for part in parts:
-            rows = part.chunk.read().within(part.ranges)
-            if rows.ranges:
-                self.folder.add(rows, source.schema, after=part.chunk)
-        return bool(parts)
+    def _trim(self, source: RowSource, coverage: Coverage, chunks: Sequence[Chunk]) -> Coverage:
+        """Take chunks of just what is wanted of others in part, made where there are none and is room."""
+        known = {chunk.info.ranges: chunk for chunk in chunks}
+        parts = []
+        for part in coverage.parts:
+            made = known.get(part.ranges)
+            if made is None:
+                rows = part.chunk.read().within(part.ranges)
+                made = self.folder.add(rows, source.schema, after=part.chunk)
+            parts.append(part if made is None else ChunkPart(made, made.info.ranges))
+        return replace(coverage, parts=tuple(parts))
 
     def _store(self, source: RowSource, tail: Tail) -> bool:
         with contextlib.suppress(OSError):
@@ -188,8 +193,13 @@ class ResidentLog:
         for place, each in zip(places, ranges, strict=True):
             self._asked[place] = max(each.end, self._asked.get(place, 0))
         while not self._lock.acquire(timeout=min(_WAIT_S, source.deadline.remaining_s)):
-            source.guard()
+            try:
+                source.guard()
+            except BaseException:
+                self._give_up(places, ranges)
+                raise
             if source.deadline.has_passed:
+                self._give_up(places, ranges)
                 raise HotReadTimeoutError(
                     f"another statement was still reading topic {source.topic!r} when "
                     f"{source.deadline.budget_ms} ms were over; check the brokers or raise readTimeoutMs",
@@ -203,6 +213,12 @@ class ResidentLog:
             )
         finally:
             self._lock.release()
+
+    def _give_up(self, places: Sequence[tuple[int, int]], ranges: Sequence[OffsetRange]) -> None:
+        """Ask for nothing any more, unless somebody else wants as much."""
+        for place, each in zip(places, ranges, strict=True):
+            if self._asked.get(place) == each.end:
+                self._asked.pop(place, None)
 
     def _sound_chunks(self, source: RowSource, ranges: Sequence[OffsetRange]) -> list[Chunk]:
         """Return the chunks of ranges in which the log still has the history that they were read from."""
@@ -231,12 +247,15 @@ class ResidentLog:
 
     def _sound_tail(self, source: RowSource) -> Tail:
         tail = self._tail
+        reached = dict[tuple[int, int], int]()
         for part in tail.parts:
             for r in part.ranges:
-                if not self._is_same(source, r.partition, part.epochs.get(r.partition, -1), r.end):
-                    self._tail = Tail()
-                    return self._tail
-        return tail
+                place = (r.partition, part.epochs.get(r.partition, -1))
+                reached[place] = max(r.end, reached.get(place, 0))
+        if all(self._is_same(source, *place, end) for place, end in reached.items()):
+            return tail
+        self._tail = Tail()
+        return self._tail
 
     def _is_same(self, source: RowSource, partition: int, epoch: int, end: int) -> bool:
         current = source.epochs.get(partition, -1)

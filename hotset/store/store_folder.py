@@ -22,6 +22,8 @@ from hotset.errors import HotStoreError
 
 _NAME: Final = "kafkaiceberg"
 _SHARED: Final = Path("/dev/shm")  # noqa: S108 - made with mode 0700 and checked
+# By this file processes that use a store know of each other.
+USERS: Final = "users"
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -33,10 +35,11 @@ def find_root(configured: str | None) -> Path | None:
             for temporary files.
 
     Raises:
-        HotStoreError: The folder that was asked for cannot be made, or is not only this user's.
+        HotStoreError: The folder that was asked for cannot be made, is not only this user's, or has files of
+            others.
     """
     if configured is not None:
-        return _require_own(Path(configured))
+        return _require_no_other(_require_own(Path(configured).absolute()))
     name = f"{_NAME}-{os.getuid()}"
     for place in (_SHARED, Path(tempfile.gettempdir())):
         if place.is_dir():
@@ -74,6 +77,17 @@ def _require_own(path: Path) -> Path:
             "hotStore=off",
             path=str(path),
         ) from exc
+    return path
+
+
+def _require_no_other(path: Path) -> Path:
+    # At its limit a store removes the oldest files, so it may have none but its own.
+    if any(path.iterdir()) and not (path / USERS).exists():
+        raise HotStoreError(
+            f"the hot store cannot be at {path}: it has files of others; name an empty or a new folder in "
+            "option 'hotStorePath'",
+            path=str(path),
+        )
     return path
 
 

@@ -34,8 +34,8 @@ class Tail:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory its rows take."""
-        return sum(part.rows.nbytes for part in self.parts)
+        """About how much memory its rows take, and what of its records is no row."""
+        return sum(part.size_bytes for part in self.parts)
 
     def within(self, ranges: Sequence[OffsetRange]) -> tuple[tuple[Rows, ...], tuple[OffsetRange, ...]]:
         """Return the beginning of ranges as far as it is here, and what is left of them.

@@ -38,6 +38,8 @@ _TYPES: Final[Mapping[int, str]] = {
     406: "UnsupportedOperationException",
     503: "ServiceUnavailableException",
 }
+# What federation calls a table that the registered catalog no longer has.
+_NO_TABLE: Final = "TABLE_NOT_FOUND"
 _WRITES: Final = ["POST", "PUT", "DELETE", "PATCH"]
 
 
@@ -87,6 +89,10 @@ def iceberg_routes(catalog: UnionCatalog) -> Blueprint:
         message = f"this catalog is read-only: {request.method} {request.path} is not supported"
         return _error(message, 405, "UnsupportedOperationException")
 
+    @routes.get("/v1/<path:rest>")
+    def nothing(rest: str) -> tuple[Response, int]:  # noqa: ARG001
+        return _error(f"this catalog has nothing at {request.path}", 404, "NotFoundException")
+
     return routes
 
 
@@ -108,6 +114,8 @@ def _answer_error(error: Exception) -> tuple[Response, int]:
         return _error(
             f"{error.name}: {request.method} {request.path}", status, _TYPES.get(status, "RESTException")
         )
+    if isinstance(error, KafkaIcebergError) and error.code == _NO_TABLE:
+        return _error(str(error), 404, "NoSuchTableException")
     body, status = envelope(error, "")
     if not isinstance(error, KafkaIcebergError | GatewayError):
         _log.error("a load of an Iceberg table failed", exc_info=error)

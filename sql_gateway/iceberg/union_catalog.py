@@ -5,7 +5,6 @@ A namespace `lake` has the unions; `lake_hot` and `lake_cold` have their halves.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Mapping
@@ -14,14 +13,11 @@ from enum import StrEnum
 from typing import Any, Final
 
 from federation.cut import TakenCut, take_cut
-from federation.ephemeral import EphemeralSnapshot, publish_cut
-from federation.options import storage_for
+from federation.ephemeral import EphemeralSnapshot, epochs_of, pinned_form, publish_cut, storage_of_cut
 from foundation.lru import LruCache
 from sql_gateway.errors import NotFoundError
 
 _KEPT: Final = 256
-# What is handed out again must stay for a good while.
-_LEAST_LEFT_MS: Final = 0.5
 # What tells an engine how to reach files, and is no secret.
 _PLAIN: Final = ("s3.endpoint", "s3.region", "s3.path-style-access", "client.region")
 _LENT: Final = ("s3.", "adls.", "gcs.", "client.")
@@ -103,9 +99,7 @@ class UnionCatalog:
         taken = take_cut(self._tables[name])
         config = self._config(taken)
         if half is Half.COLD:
-            metadata = taken.pinned.table.metadata
-            told = json.loads(metadata.model_dump_json(by_alias=True, exclude_none=True))
-            return LoadedTable(taken.pinned.table.metadata_location, told, config)
+            return LoadedTable(taken.pinned.table.metadata_location, pinned_form(taken.pinned), config)
         published = self._publish(name, half, taken)
         return LoadedTable(published.metadata_location, published.metadata, config)
 
@@ -115,15 +109,7 @@ class UnionCatalog:
             lock = self._locks.setdefault((name, half), threading.Lock())
         with lock:
             known = self._published.get((name, half))
-            left_ms = 0.0 if known is None else known.expires_ms - time.time() * 1000
-            is_same = (
-                known is not None and known.cut == taken.cut.token() and known.base == taken.pinned.state
-            )
-            if (
-                known is not None
-                and is_same
-                and left_ms > taken.definition.keep_ephemeral_ms * _LEAST_LEFT_MS
-            ):
+            if known is not None and _still_holds(known, taken):
                 return known
             found = publish_cut(taken, is_hot_only=half is Half.HOT)
             self._published.put((name, half), found)
@@ -138,10 +124,22 @@ class UnionCatalog:
         raise NotFoundError(f"there is no namespace {namespace!r}; there are {', '.join(self.namespaces())}")
 
     def _config(self, taken: TakenCut) -> dict[str, str]:
-        definition = taken.definition
-        storage = storage_for(definition.catalog_name, definition.catalog_properties, taken.cut.table)
+        storage = storage_of_cut(taken)
+        if "s3.region" in storage:
+            storage = {"client.region": storage["s3.region"], **storage}
         return {
             name: value
             for name, value in storage.items()
             if name in _PLAIN or (self._lends_storage_access and name.startswith(_LENT))
         }
+
+
+def _still_holds(known: EphemeralSnapshot, taken: TakenCut) -> bool:
+    """Return whether a snapshot that was handed out is of a cut, and can be for its whole time again."""
+    return (
+        known.cut == taken.cut.token()
+        and known.base == taken.pinned.state
+        and known.epochs == epochs_of(taken)
+        and known.expires_ms - time.time() * 1000 >= taken.definition.keep_ephemeral_ms
+        and all(path.exists() for path in known.files)
+    )

@@ -94,11 +94,11 @@ class _Watch:
     @contextmanager
     def on(self, clock: StatementClock, interrupt: Callable[[], None]) -> Iterator[None]:
         with self._changed:
-            self._running[clock] = interrupt
             if not self._is_looking and not self._is_over:
                 self._thread = threading.Thread(target=self._look, name="statements", daemon=True)
                 self._thread.start()
                 self._is_looking = True
+            self._running[clock] = interrupt
         try:
             yield
         finally:

@@ -18,7 +18,8 @@ from typing import Any, Final
 
 import duckdb
 
-from federation.engine.statement.steadiness import is_steady
+from federation.engine.statement.steadiness import changing_names, is_steady
+from federation.engine.statement.syntax_tree import nodes_of
 from federation.engine.statement.table_references import rewrite_tables
 from federation.errors import SqlError, StatementRefusedError
 from foundation.lru import LruCache
@@ -122,6 +123,14 @@ def parse_condition(expression: str, table: str) -> Statement:
     is_alone = node.get("type") == "SELECT_NODE" and not any(node.get(part) for part in _BEHIND_CONDITION)
     if not tree.get("error") and not is_alone:
         raise StatementRefusedError("a filter is one condition, without anything behind it")
+    for part in nodes_of(node):
+        if part.get("class") == "SUBQUERY":
+            raise StatementRefusedError("a filter is of one row at a time; it has no SELECT in it")
+    changing = changing_names(node)
+    if changing:
+        raise StatementRefusedError(
+            f"a filter means the same wherever rows are read; {', '.join(changing)} would not"
+        )
     return parse_statement(text, {table})
 
 

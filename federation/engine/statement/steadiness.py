@@ -6,7 +6,10 @@ clock, no chance, no function that is not on a short list. This file must not kn
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final
+
+import duckdb
 
 from federation.engine.statement.syntax_tree import nodes_of
 
@@ -69,3 +72,26 @@ def is_steady(tree: Any) -> bool:
         if any(name.lower() in _CALLED_BARE for name in node.get("column_names", ())):
             return False
     return True
+
+
+def changing_names(tree: Any) -> list[str]:
+    """Return the functions of a tree that the engine says depend on more than their arguments.
+
+    Args:
+        tree: What `json_serialize_sql` answers.
+    """
+    found = set()
+    for node in nodes_of(tree):
+        found |= {str(node.get("function_name", "")).lower()} & _changing_functions()
+        found |= {str(name).lower() for name in node.get("column_names", ())} & _CALLED_BARE
+    return sorted(found)
+
+
+@functools.cache
+def _changing_functions() -> frozenset[str]:
+    with duckdb.connect() as connection:
+        rows = connection.execute(
+            "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
+            "WHERE function_type = 'scalar' AND stability <> 'CONSISTENT'"
+        ).fetchall()
+    return frozenset(name for (name,) in rows)

@@ -1,4 +1,7 @@
-"""A notebook shows a cut and a receipt as small tables, with what is hot in colour, and runs nothing."""
+"""A notebook shows a cut and a receipt as small tables, with what is hot in colour.
+
+Names come from topics and tables, so they are never more than text.
+"""
 
 from __future__ import annotations
 

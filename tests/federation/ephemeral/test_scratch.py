@@ -17,6 +17,7 @@ from federation.cut.take import take_cut
 from federation.ephemeral import cleaning
 from federation.ephemeral.publisher import EphemeralSnapshot, publish_cut
 from federation.errors import FederationError
+from federation.options.definition import merge_options
 from hotset.errors import HotStoreError
 from hotset.store.hot_store import StoreSettings, clear_store
 from stack.java import ROOT
@@ -109,7 +110,7 @@ def test_a_process_removes_what_an_ended_one_has_left(made: Lake, tmp_path: Path
     def is_gone() -> bool:
         # Until its time is over nobody may remove it.
         with cleaning._lock:
-            cleaning._cleaned.clear()
+            cleaning._spaces.clear()
         publish(made)
         return not left.exists()
 
@@ -144,6 +145,35 @@ def test_a_cut_is_published_as_it_was_taken(made: Lake) -> None:
 
     assert seqs(publish_cut(taken)) == list(range(6))
     assert seqs(publish(made)) == list(range(9))
+
+
+def test_many_partitions_are_published_whole_however_chunks_are_cut(lake: MakeLake, tmp_path: Path) -> None:
+    many = lake(partitions=3).having(hotStorePath=str(tmp_path / "many"))
+    for partition in range(3):
+        records = [{"producer": "p", "seq": 100 * partition + seq, "run": "r"} for seq in range(20)]
+        produce(many.bootstrap, many.topic, records, partition=partition)
+    wanted = [100 * partition + seq for partition in range(3) for seq in range(20)]
+    assert seqs(publish(many)) == wanted
+
+    for step, partition in enumerate((0, 1, 0, 2, 1)):
+        commit_until(many, {p: 3 * step + p if p == partition else 0 for p in range(3)})
+        assert seqs(publish(many)) == wanted
+    chunks = len(list((tmp_path / "many" / "logs").rglob("*.parquet")))
+    publish(many)
+    assert len(list((tmp_path / "many" / "logs").rglob("*.parquet"))) == chunks
+
+
+@pytest.mark.parametrize("name", ["my stóre", "a+b=c@d"])
+def test_folders_may_have_any_name(made: Lake, tmp_path: Path, name: str) -> None:
+    assert seqs(publish(made.having(hotStorePath=str(tmp_path / name)))) == list(range(6))
+    assert seqs(publish(made, scratchLocation=str(tmp_path / f"{name} scratch"))) == list(range(6))
+
+
+def test_a_topic_without_a_table_is_published(made: Lake) -> None:
+    options = {key: value for key, value in made.options.items() if not key.startswith("catalog.")}
+    alone = merge_options(made.table, {**options, "read": "hot", "schema": "producer string, seq bigint"}, {})
+
+    assert seqs(publish_cut(take_cut(alone))) == list(range(6))
 
 
 def test_a_filter_is_the_engines_own(made: Lake) -> None:

@@ -5,6 +5,7 @@ Format: Iceberg 1.12, `rest-catalog-open-api.yaml`.
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import NoSuchTableError, UnauthorizedError
 
 from sql_gateway.embedded import serve_catalog
-from tests.builders import Lake, commit_until, delete_topic, produce
+from tests.builders import Lake, commit_until, delete_topic, in_version_3, produce
 from tests.conftest import MakeLake
 from tests.sql_gateway.door import open_door
 
@@ -217,3 +218,51 @@ def test_many_clients_at_once_read_whole_cuts(catalog: RestCatalog, made: Lake) 
     assert wrong == []
     assert len(told) == 20
     assert seqs(catalog, made.table) == list(range(20))
+
+
+def test_what_has_gone_is_published_anew(client: FlaskClient, made: Lake, tmp_path: Path) -> None:
+    path = f"/iceberg/v1/namespaces/lake/tables/{name_of(made)}"
+    first = client.get(path).get_json()["metadata-location"]
+    shutil.rmtree(tmp_path / "store" / "ephemeral")
+
+    again = client.get(path).get_json()["metadata-location"]
+
+    assert again != first
+    assert Path(again.removeprefix("file://")).exists()
+
+
+def test_the_cold_half_of_a_pinned_table_is_what_is_pinned(made: Lake) -> None:
+    snapshot = made.load().current_snapshot()
+    assert snapshot is not None
+    commit_until(made)
+    name, pinned = name_of(made), made.having(**{"snapshot-id": str(snapshot.snapshot_id)})
+
+    told = open_door(pinned).get(f"/iceberg/v1/namespaces/lake_cold/tables/{name}").get_json()["metadata"]
+
+    assert told["current-snapshot-id"] == told["refs"]["main"]["snapshot-id"] == snapshot.snapshot_id
+
+
+def test_a_table_of_version_3_has_its_halves(lake: MakeLake, tmp_path: Path) -> None:
+    third = in_version_3(lake(partitions=1).having(hotStorePath=str(tmp_path / "store")))
+    client = open_door(third)
+
+    for namespace in ("lake", "lake_hot", "lake_cold"):
+        answer = client.get(f"/iceberg/v1/namespaces/{namespace}/tables/{name_of(third)}")
+        assert answer.status_code == 200, answer.text
+        assert answer.get_json()["metadata"]["format-version"] == 3
+
+
+@pytest.mark.parametrize("path", ["namespaces/lake/views", "namespaces/lake/tables/x/credentials", "nothing"])
+def test_what_this_catalog_has_not_is_said_in_the_protocols_words(client: FlaskClient, path: str) -> None:
+    answer = client.get(f"/iceberg/v1/{path}")
+
+    assert answer.status_code == 404
+    error_of(answer)
+
+
+def test_a_table_that_its_catalog_has_dropped_is_not_there(client: FlaskClient, made: Lake) -> None:
+    made.catalog.drop_table(made.table)
+
+    answer = client.get(f"/iceberg/v1/namespaces/lake/tables/{name_of(made)}")
+
+    assert (answer.status_code, error_of(answer)["type"]) == (404, "NoSuchTableException")
