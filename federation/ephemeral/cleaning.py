@@ -46,13 +46,15 @@ def _clean(uri: str) -> None:
 
 def _look(uri: str) -> None:
     with _lock:
-        known = _spaces[uri]
+        known = _spaces.get(uri)
+    if known is None:
+        return
     left = 1
     with contextlib.suppress(OSError):  # a place that cannot be reached is looked at again
         left = clean_scratch(known[0])
     with _lock:
         # Whoever has published since is not forgotten.
-        if left == 0 and _spaces[uri] is known:
+        if left == 0 and _spaces.get(uri) is known:
             del _spaces[uri]
             return
     _again(uri)
@@ -60,7 +62,9 @@ def _look(uri: str) -> None:
 
 def _again(uri: str) -> None:
     with _lock:
-        _, keep_s = _spaces[uri]
-    timer = threading.Timer(max(_LEAST_S, keep_s * _PART), _clean, (uri,))
+        known = _spaces.get(uri)
+    if known is None:
+        return
+    timer = threading.Timer(max(_LEAST_S, known[1] * _PART), _clean, (uri,))
     timer.daemon = True
     timer.start()
