@@ -243,7 +243,7 @@ _DECLARED: Final = (
         "hotStorePath",
         "string",
         None,
-        "The hot store's folder, of this user only; if not given, `/dev/shm/kafkaiceberg-<user id>`, or the "
+        "The hot store's folder, of this user and without other files; else `/dev/shm/kafkaiceberg-<user id>`, or the "
         "like in the folder for temporary files.",
     ),
     Option(
