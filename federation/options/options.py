@@ -243,8 +243,8 @@ _DECLARED: Final = (
         "hotStorePath",
         "string",
         None,
-        "The hot store's folder, of this user and without other files; else `/dev/shm/kafkaiceberg-<user id>`, or the "
-        "like in the folder for temporary files.",
+        "The hot store's folder, of this user and without other files; if not given, "
+        "`/dev/shm/kafkaiceberg-<user id>`, or the like in the folder for temporary files.",
     ),
     Option(
         "scratchLocation",
