@@ -6,6 +6,7 @@ They are kept apart from the tests so that a list of them can be read, and added
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -27,6 +28,7 @@ from federation.cut.cut import Cut
 from foundation.deadline import Deadline
 from hotset.drain.drain_ranges import _Drain
 from hotset.drain.python_source import ConsumedSource
+from hotset.kafka import Arrived
 from hotset.kafka.offsets import Isolation, LogBounds
 from hotset.native.availability import PURE
 from tests.oracle.world import World
@@ -131,7 +133,16 @@ def stop_at_the_first_invisible_offset(patch: pytest.MonkeyPatch, here: World) -
 
 
 def stop_at_an_empty_poll(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Take a poll that brought nothing for the end of the log."""
+    """Take a poll that brought nothing for the end of the log, with a broker too far away for the first."""
+    real = _Drain.chunks
+
+    def chunks(drain: Any, guard: Any) -> Any:
+        source, polls = drain._source, itertools.count()
+        take = source.take
+        patch.setattr(source, "take", lambda wait_s: take(wait_s) if next(polls) else Arrived())
+        return real(drain, guard)
+
+    patch.setattr(_Drain, "chunks", chunks)
     patch.setattr(_Drain, "_require_time", lambda self: self._open.clear())
 
 
