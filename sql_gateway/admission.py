@@ -1,4 +1,4 @@
-"""Who may ask: the bearer token of a request, and the host it was sent to.
+"""Who may ask: whoever sends the bearer token.
 
 It must not know what is asked.
 """

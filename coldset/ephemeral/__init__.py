@@ -5,7 +5,7 @@ pinned snapshot's own list of manifests; whoever uses it writes the bytes. Forma
 1.12, versions 2 and 3; a table of version 1 is told as one of version 2, as an upgrade would.
 """
 
-from coldset.ephemeral.appended_file import AppendedFile, describe_file
+from coldset.ephemeral.appended_file import describe_file
 from coldset.ephemeral.snapshot_builder import (
     EphemeralMetadata,
     ListedManifest,
@@ -17,7 +17,6 @@ from coldset.ephemeral.snapshot_builder import (
 from coldset.ephemeral.table_form import pinned_form
 
 __all__ = [
-    "AppendedFile",
     "EphemeralMetadata",
     "ListedManifest",
     "SnapshotBase",

@@ -16,12 +16,11 @@ from pyiceberg.io import load_file_io
 
 from coldset.ephemeral.appended_file import AppendedFile
 from coldset.ephemeral.avro_schemas import decode_manifest_list, encode_manifest, encode_manifest_list
-from coldset.ephemeral.table_form import require_bound, table_form
+from coldset.ephemeral.table_form import main_at, require_bound, table_form
 from coldset.errors import UnsupportedTableError
 from coldset.table import PinnedTable, manifest_list_of
 
 _ADDED: Final = 1
-_MAIN: Final = "main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +154,17 @@ def build_snapshot(
             else {}
         ),
     }
-    refs = base.told.get("refs", {})
     told = {
         **base.told,
         **({} if location is None else {"location": location}),
         "last-sequence-number": sequence,
         "last-updated-ms": snapshot["timestamp-ms"],
-        "current-snapshot-id": snapshot_id,
+        **main_at(base.told, snapshot_id),
         "snapshots": [*base.told.get("snapshots", []), snapshot],
         "snapshot-log": [
             *base.told.get("snapshot-log", []),
             {"snapshot-id": snapshot_id, "timestamp-ms": snapshot["timestamp-ms"]},
         ],
-        "refs": {**refs, _MAIN: {"type": "branch", **refs.get(_MAIN, {}), "snapshot-id": snapshot_id}},
         **({"next-row-id": next_row_id} if base.version > 2 else {}),
     }
     header = {

@@ -8,6 +8,7 @@ the real table by it: it names no older metadata files, and says that its files 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pyiceberg.schema import Schema
@@ -20,6 +21,7 @@ from coldset.table import PinnedTable
 _NOT_ITS_OWN: Final = {"gc.enabled": "false"}
 _OF_SNAPSHOTS: Final = ("snapshots", "snapshot-log", "statistics", "partition-statistics")
 _UNSORTED: Final = 0
+_MAIN: Final = "main"
 
 
 def metadata_form(metadata: TableMetadata) -> dict[str, Any]:
@@ -37,12 +39,14 @@ def pinned_form(pinned: PinnedTable) -> dict[str, Any]:
     told = metadata_form(metadata.to_v2() if isinstance(metadata, TableMetadataV1) else metadata)
     if pinned.snapshot_id is None:
         return told
-    main = {**told.get("refs", {}).get("main", {}), "snapshot-id": pinned.snapshot_id, "type": "branch"}
-    return told | {
-        "current-snapshot-id": pinned.snapshot_id,
-        "current-schema-id": pinned.schema_id,
-        "refs": {**told.get("refs", {}), "main": main},
-    }
+    return told | {"current-schema-id": pinned.schema_id, **main_at(told, pinned.snapshot_id)}
+
+
+def main_at(told: Mapping[str, Any], snapshot_id: int) -> dict[str, Any]:
+    """Return what of a table's metadata says that its main branch is at a snapshot."""
+    refs = told.get("refs", {})
+    main = {"type": "branch", **refs.get(_MAIN, {}), "snapshot-id": snapshot_id}
+    return {"current-snapshot-id": snapshot_id, "refs": {**refs, _MAIN: main}}
 
 
 def table_form(pinned: PinnedTable) -> dict[str, Any]:

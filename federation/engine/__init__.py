@@ -1,7 +1,7 @@
 """SQL over federated tables by an embedded DuckDB: milliseconds, one process.
 
-`statement` decides what may run and which tables it reads; `query` takes one
-cut per table, and `execution` runs it.
+`statement` decides what may run and which tables it reads, `lookahead` what it looks at in them; `run` takes
+one cut per table and runs it.
 """
 
 from federation.engine.lookahead import bounds_of

@@ -3,8 +3,12 @@
 `publish_cut` is the one place that writes them. What is over goes by itself while a process publishes.
 """
 
-from coldset.ephemeral import pinned_form
-from federation.ephemeral.ephemeral_snapshot import EphemeralSnapshot, epochs_of, storage_of_cut
+from federation.ephemeral.ephemeral_snapshot import (
+    EphemeralSnapshot,
+    cold_metadata,
+    epochs_of,
+    storage_of_cut,
+)
 from federation.ephemeral.publisher import publish_cut
 
-__all__ = ["EphemeralSnapshot", "epochs_of", "pinned_form", "publish_cut", "storage_of_cut"]
+__all__ = ["EphemeralSnapshot", "cold_metadata", "epochs_of", "publish_cut", "storage_of_cut"]

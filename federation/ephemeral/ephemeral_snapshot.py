@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from coldset.ephemeral import pinned_form
 from federation.cut import TakenCut
 from federation.options import storage_for
 from federation.receipt import TableReceipt
@@ -56,6 +57,11 @@ def storage_of_cut(taken: TakenCut) -> dict[str, str]:
     if definition.hot_schema is not None:
         return {}
     return storage_for(definition.catalog_name, definition.catalog_properties, taken.cut.table)
+
+
+def cold_metadata(taken: TakenCut) -> dict[str, Any]:
+    """Return the metadata of a cut's table as it is, with the main branch at the cut's snapshot."""
+    return pinned_form(taken.pinned)
 
 
 def epochs_of(taken: TakenCut) -> dict[int, int]:

@@ -94,25 +94,26 @@ def publish_cut(
     until_ms = int(time.time() * 1000) + keep_ms + keep_ms // 2
     snapshot_id = secrets.randbits(62)
     folder = snapshot_folder(snapshot_id, until_ms)
-    # Before anything is written, since what is over may have filled the disk.
-    keep_clean(scratch, keep_ms / 1000)
-    hot, chunks = _lend_hot(taken, store, scratch, folder, until_ms, meter, guard)
-    manifests = [
-        _manifest_of(base, chunk, _place(chunk, taken, scratch, keep_ms), scratch, keep_ms)
-        for chunk in chunks
-    ]
-    location = f"{scratch.uri}/{folder}"
-    built = build_snapshot(
-        base,
-        manifests,
-        snapshot_id=snapshot_id,
-        timestamp_ms=taken.as_of_ms,
-        manifest_list_path=f"{location}/metadata/snap-{snapshot_id}.avro",
-        location=location,
-        summary=_summary(taken, hot),
-    )
-    metadata_location = _write(scratch, folder, built)
-    keep_clean(scratch, keep_ms / 1000)
+    try:
+        hot, chunks = _lend_hot(taken, store, scratch, folder, until_ms, meter, guard)
+        manifests = [
+            _manifest_of(base, chunk, _place(chunk, taken, scratch, keep_ms), scratch, keep_ms)
+            for chunk in chunks
+        ]
+        location = f"{scratch.uri}/{folder}"
+        built = build_snapshot(
+            base,
+            manifests,
+            snapshot_id=snapshot_id,
+            timestamp_ms=taken.as_of_ms,
+            manifest_list_path=f"{location}/metadata/snap-{snapshot_id}.avro",
+            location=location,
+            summary=_summary(taken, hot),
+        )
+        metadata_location = _write(scratch, folder, built)
+    finally:
+        # If it failed, too: what is over may have filled the disk.
+        keep_clean(scratch, keep_ms / 1000)
     receipt = build_receipt(taken, meter, stages_ms={"hot": (time.monotonic() - began_s) * 1000})
     return EphemeralSnapshot(
         table=taken.cut.table,

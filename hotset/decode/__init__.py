@@ -6,7 +6,7 @@ Nothing here must know where the schema came from.
 """
 
 from hotset.decode.bad_records import LETTERS, MARKS, BadRecord, BadRecords
-from hotset.decode.decoded import Decoded, Fault, batch_of, select_rows
+from hotset.decode.decoded import Decoded, Fault
 from hotset.decode.envelope import ENVELOPES, Envelope
 from hotset.decode.formats import FORMATS, RecordFormat, require_columns
 from hotset.decode.position import FIELDS, Source, can_fill, check_source, is_time
@@ -27,10 +27,8 @@ __all__ = [
     "RecordFormat",
     "RowDecoder",
     "Source",
-    "batch_of",
     "can_fill",
     "check_source",
     "is_time",
     "require_columns",
-    "select_rows",
 ]

@@ -95,11 +95,6 @@ class RowDecoder:
         self._told: set[str] = set().union(*map(fields_of, self._kafka_columns.values()))
 
     @property
-    def needs_values(self) -> bool:
-        """Whether a column has the records' values as they are."""
-        return "value" in self._told
-
-    @property
     def needs_keys(self) -> bool:
         """Whether the raw batches must have the records' keys."""
         return self._keeps_letters or "key" in self._told or self._payloads.needs_keys(self._judged)

@@ -39,7 +39,6 @@ from hotset.store.hot_rows import (
     PARTITION,
     PLACE,
     PLACE_SOURCES,
-    TIMESTAMP_MS,
     RowCounts,
     Rows,
 )
@@ -56,7 +55,6 @@ __all__ = [
     "PARTITION",
     "PLACE",
     "PLACE_SOURCES",
-    "TIMESTAMP_MS",
     "Chunk",
     "ChunkPart",
     "HotRows",

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from federation.cut import TakenCut, take_cut
-from federation.ephemeral import EphemeralSnapshot, epochs_of, pinned_form, publish_cut, storage_of_cut
+from federation.ephemeral import EphemeralSnapshot, cold_metadata, epochs_of, publish_cut, storage_of_cut
 from foundation.lru import LruCache
 from sql_gateway.errors import NotFoundError
 
@@ -99,7 +99,7 @@ class UnionCatalog:
         taken = take_cut(self._tables[name])
         config = self._config(taken)
         if half is Half.COLD:
-            return LoadedTable(taken.pinned.table.metadata_location, pinned_form(taken.pinned), config)
+            return LoadedTable(taken.pinned.table.metadata_location, cold_metadata(taken), config)
         published = self._publish(name, half, taken)
         return LoadedTable(published.metadata_location, published.metadata, config)
 

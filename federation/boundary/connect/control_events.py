@@ -23,7 +23,6 @@ MAGIC: Final = b"\xc2\x01"
 DATA_WRITTEN: Final = 1
 DATA_COMPLETE: Final = 2
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
