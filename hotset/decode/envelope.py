@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from hotset.decode.cdc_column import CDC, KEY, cdc_from, check_cdc, is_cdc
 from hotset.decode.decoded import Decoded, Decoder, Fault, batch_of, nulls_of
+from hotset.decode.matching_fields import marked_field
 from hotset.decode.unwrap import decode_unwrapped
 from hotset.errors import UnsupportedFormatError
 
@@ -147,7 +148,7 @@ class EnvelopeDecoder:
         of_rows = [column.with_nullable(nullable=True) for column in schema if column.name not in ours]
         names = sorted(set(self._shape.rows.values())) if of_rows else []
         wanted = [pa.field(self._shape.operation, pa.string())]
-        wanted += [pa.field(name, pa.struct(of_rows)) for name in names]
+        wanted += [marked_field(pa.field(name, pa.struct(of_rows)), schema) for name in names]
         if cdc is not None:
             wanted += [pa.field("source", _SOURCE), pa.field("ts_ms", pa.int64())]
         told = decode_unwrapped(

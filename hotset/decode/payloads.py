@@ -14,6 +14,7 @@ from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.envelope import cdc_of
 from hotset.decode.formats import MAY_BE_WRAPPED, RecordFormat, decoder_for
 from hotset.decode.framed import KINDS
+from hotset.decode.matching_fields import mark_row
 from hotset.decode.unwrap import decode_unwrapped
 from hotset.errors import HotsetError
 from hotset.registry import SchemaRegistry
@@ -31,6 +32,7 @@ class PayloadDecoder:
     ) -> None:
         self._format = record_format
         self._topic = topic
+        self._columns = set(columns)
         self._values = decoder_for(record_format, registry, columns=columns)
         self._keys = None
         if record_format.key is not None:
@@ -57,6 +59,8 @@ class PayloadDecoder:
         headers = raw.column("headers") if "headers" in raw.schema.names else None
         of_keys = [field for field in schema if field.name in self._format.key_fields]
         of_values = pa.schema([field for field in schema if field not in of_keys])
+        if self._columns == set(of_values.names):
+            of_values = mark_row(of_values)
         try:
             values = self._values(raw.column("value"), of_values, headers)
             values = self._with_cdc(raw, values, headers)

@@ -23,6 +23,7 @@ import federation.boundary.spark.spark_resolver as spark_resolver
 import federation.cut.take as take
 import federation.cut.taken_cut as taken_cut
 import federation.table as table
+import hotset.decode.payloads as payloads
 import hotset.drain.native_source as native_source
 import hotset.kafka.client as client
 import hotset.store.hot_store as hot_store
@@ -246,7 +247,7 @@ def upserts_are_appends(patch: pytest.MonkeyPatch, here: World) -> None:
 
 
 def first_topic_only(patch: pytest.MonkeyPatch, here: World) -> None:
-    """Look for the topic among those that the writer reads, and at no other."""
+    """Look for the topic among those that the writer reads, and at no other; and count no rows."""
 
     def without_others(text: str) -> Any:
         found = json.loads(text)
@@ -254,3 +255,9 @@ def first_topic_only(patch: pytest.MonkeyPatch, here: World) -> None:
         return {topic: found[topic]} if topic in found else found
 
     patch.setattr(spark_resolver, "json", SimpleNamespace(loads=without_others))
+    record_believed(patch, here)
+
+
+def strangers_are_rows(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Fill the columns that a record has fields for, and look at nothing else."""
+    patch.setattr(payloads, "mark_row", lambda schema: schema)

@@ -102,6 +102,19 @@ def aborted_rows(here: World, rng: random.Random) -> World:
     return query.world.doubting("writer_isolation")
 
 
+def aborted_hot(here: World, rng: random.Random) -> World:
+    """The same, where the log alone has them."""
+    query = QueryWriter(here)
+    here.fill(rng.randint(1, 3), 0)
+    query.commit({0: here.journal.end_of(0), 1: 0})
+    sender = here.sender("txn", transactional=True)
+    sender.begin()
+    sender.send(rng.randint(1, 3), 0)
+    sender.abort()
+    wait_until_ended(here.lake.bootstrap, here.lake.topic)
+    return query.world.doubting("writer_isolation")
+
+
 def upserted(here: World, rng: random.Random) -> World:
     """A table that has the latest row of each key."""
     here.fill(rng.randint(2, 5), 0)

@@ -27,6 +27,7 @@ DOUBTFUL: list[tuple[doubtful.Doubtful, Verdict]] = [
     (doubtful.left_out, Verdict.ASSUMED),
     (doubtful.loss_forgotten, Verdict.ASSUMED),
     (doubtful.aborted_rows, Verdict.ASSUMED),
+    (doubtful.aborted_hot, Verdict.ASSUMED),
     (doubtful.upserted, Verdict.DECLARED),
 ]
 BUGS: list[tuple[bugs.Plant, doubtful.Doubtful, Fault]] = [
@@ -36,7 +37,8 @@ BUGS: list[tuple[bugs.Plant, doubtful.Doubtful, Fault]] = [
     (bugs.record_believed, doubtful.left_out, Fault.LOST),
     (bugs.record_believed, doubtful.loss_forgotten, Fault.OVERCLAIMED),
     (bugs.record_believed, doubtful.made_anew_later, Fault.INVENTED),
-    (bugs.isolation_believed, doubtful.aborted_rows, Fault.INVENTED),
+    (bugs.isolation_believed, doubtful.aborted_hot, Fault.INVENTED),
+    (bugs.strangers_are_rows, doubtful.strange_records, Fault.INVENTED),
     (bugs.first_topic_only, doubtful.two_topics, Fault.INVENTED),
 ]
 

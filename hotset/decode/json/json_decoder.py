@@ -9,29 +9,44 @@ from __future__ import annotations
 import pyarrow as pa
 
 from hotset.decode.decoded import Decoded, Fault
+from hotset.decode.json.epoch_unit import EpochUnit
 from hotset.decode.json.json_exact import decode_exactly
 from hotset.decode.json.json_native import reader_of
 
 
-def decode_json(payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None) -> Decoded:
+def decode_json(
+    payloads: pa.BinaryArray,
+    schema: pa.Schema,
+    headers: pa.ListArray | None = None,
+    *,
+    epoch_unit: EpochUnit = EpochUnit.MILLIS,
+) -> Decoded:
     """Decode each payload's JSON object into one row of `schema`.
 
     A field that is absent or null is null; fields without a column are
-    ignored; the first of duplicate keys counts. `json_exact` has the type table.
+    ignored; the last of equal names counts. `json_exact` has the type table.
+
+    Args:
+        payloads: The documents.
+        schema: The columns wanted.
+        headers: Not looked at.
+        epoch_unit: What a number in a column of timestamps counts.
 
     Raises:
         UnsupportedFormatError: A column's type has no JSON form.
     """
-    reader = reader_of(schema)
+    reader = reader_of(schema, epoch_unit)
     if reader is None:
-        return decode_exactly(payloads, schema)
+        return decode_exactly(payloads, schema, epoch_unit)
     rows, refused = reader.take(payloads)
-    return _completed(rows, refused, payloads) if refused else Decoded(rows)
+    if not refused:
+        return Decoded(rows)
+    exact = decode_exactly(payloads.take(pa.array(refused, pa.int64())), schema, epoch_unit)
+    return _completed(rows, refused, exact)
 
 
-def _completed(rows: pa.RecordBatch, refused: list[int], payloads: pa.BinaryArray) -> Decoded:
+def _completed(rows: pa.RecordBatch, refused: list[int], exact: Decoded) -> Decoded:
     """Put what the exact decoder makes of refused payloads in their places among the rows."""
-    exact = decode_exactly(payloads.take(pa.array(refused, pa.int64())), rows.schema)
     faults = tuple(Fault(refused[fault.row], fault.reason) for fault in exact.faults)
     if not rows.num_columns or len(faults) == len(refused):
         return Decoded(rows, faults)  # such rows are null already

@@ -11,9 +11,9 @@ take; where there is no C, it decodes everything. So each column's type becomes 
     string              a string
     date                "YYYY-MM-DD"
     time                "HH:MM:SS[.ffffff]"
-    timestamp           "YYYY-MM-DDTHH:MM:SS[.ffffff]", or integer epoch milliseconds; in a column
+    timestamp           "YYYY-MM-DDTHH:MM:SS[.ffffff]", or an integer, which counts `epoch_unit`; in a column
                         of nanoseconds with up to nine digits of fraction, from 1677 to 2262
-    timestamptz         the same with an offset or Z, or integer epoch milliseconds
+    timestamptz         the same with an offset or Z, or an integer
     binary, fixed       a base64 string
     uuid                a string of the form "8-4-4-4-12", of hexadecimal digits
     struct              an object        list   an array      map   an object
@@ -26,36 +26,51 @@ from typing import Any
 import pyarrow as pa
 
 from hotset.decode.decoded import Decoded, MisfitError, decode_one_by_one
+from hotset.decode.json.epoch_unit import EpochUnit
 from hotset.decode.json.json_document import kind_of, parse_object
 from hotset.decode.json.json_scalars import Convert, misfit, scalar_converter, string_converter
+from hotset.decode.matching_fields import is_marked, require_common_field
 from hotset.errors import UnsupportedFormatError
 
 
-def decode_exactly(payloads: pa.BinaryArray, schema: pa.Schema) -> Decoded:
+def decode_exactly(
+    payloads: pa.BinaryArray, schema: pa.Schema, epoch_unit: EpochUnit = EpochUnit.MILLIS
+) -> Decoded:
     """Decode each payload's JSON object into one row of `schema`, one by one.
+
+    Args:
+        payloads: The documents.
+        schema: The columns wanted.
+        epoch_unit: What a number in a column of timestamps counts.
 
     Raises:
         UnsupportedFormatError: A column's type has no JSON form.
     """
     # Whether a column may be null is asked where all that fills it is known.
-    columns = [(field.name, _reader(field.with_nullable(nullable=True))) for field in schema]
+    columns = [(field.name, _reader(field.with_nullable(nullable=True), epoch_unit)) for field in schema]
+    is_row = is_marked(schema.metadata)
 
     def read(payload: bytes) -> list[Any]:
         record = parse_object(payload)
+        if is_row:
+            require_common_field(record, schema.names)
         return [convert(record.get(name)) for name, convert in columns]
 
     return decode_one_by_one(payloads, schema, read)
 
 
-def _reader(field: pa.Field) -> Convert:
+def _reader(field: pa.Field, epoch_unit: EpochUnit) -> Convert:
     """Return what makes a value of a field, or null."""
-    name, convert, is_required = field.name, _converter(field.type), not field.nullable
+    name, convert, is_required = field.name, _converter(field.type, epoch_unit), not field.nullable
+    row = [part.name for part in field.type] if is_marked(field.metadata) else None
 
     def read(value: Any) -> Any:
         if value is None:
             if is_required:
                 raise MisfitError(f"column {name!r} is required, and is absent or null")
             return None
+        if row is not None and type(value) is dict:
+            require_common_field(value, row, f"its {name!r}")
         try:
             return convert(value)
         except MisfitError as exc:
@@ -64,14 +79,14 @@ def _reader(field: pa.Field) -> Convert:
     return read
 
 
-def _converter(wanted: pa.DataType) -> Convert:
+def _converter(wanted: pa.DataType, epoch_unit: EpochUnit) -> Convert:
     if pa.types.is_struct(wanted):
-        return _struct(wanted)
+        return _struct(wanted, epoch_unit)
     if pa.types.is_list(wanted):
-        return _list(wanted)
+        return _list(wanted, epoch_unit)
     if pa.types.is_map(wanted):
-        return _map(wanted)
-    return scalar_converter(wanted) or _unsupported(wanted)
+        return _map(wanted, epoch_unit)
+    return scalar_converter(wanted, epoch_unit) or _unsupported(wanted)
 
 
 def _unsupported(wanted: pa.DataType) -> Convert:
@@ -82,8 +97,8 @@ def _unsupported(wanted: pa.DataType) -> Convert:
     return convert
 
 
-def _struct(wanted: pa.StructType) -> Convert:
-    parts = [(field.name, _reader(field)) for field in wanted]
+def _struct(wanted: pa.StructType, epoch_unit: EpochUnit) -> Convert:
+    parts = [(field.name, _reader(field, epoch_unit)) for field in wanted]
 
     def convert(value: Any) -> dict[str, Any]:
         if type(value) is not dict:
@@ -93,8 +108,8 @@ def _struct(wanted: pa.StructType) -> Convert:
     return convert
 
 
-def _list(wanted: pa.ListType) -> Convert:
-    read = _reader(wanted.value_field)
+def _list(wanted: pa.ListType, epoch_unit: EpochUnit) -> Convert:
+    read = _reader(wanted.value_field, epoch_unit)
 
     def convert(value: Any) -> list[Any]:
         if type(value) is not list:
@@ -104,8 +119,8 @@ def _list(wanted: pa.ListType) -> Convert:
     return convert
 
 
-def _map(wanted: pa.MapType) -> Convert:
-    as_text, read = string_converter(wanted.key_type), _reader(wanted.item_field)
+def _map(wanted: pa.MapType, epoch_unit: EpochUnit) -> Convert:
+    as_text, read = string_converter(wanted.key_type), _reader(wanted.item_field, epoch_unit)
     has_strings = pa.types.is_string(wanted.key_type)
 
     def convert(value: Any) -> list[tuple[str, Any]]:

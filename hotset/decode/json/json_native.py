@@ -17,6 +17,8 @@ import pyarrow as pa
 
 from hotset.decode.builders import Builder, Kind, array_of, views_of
 from hotset.decode.decoded import batch_of
+from hotset.decode.json.epoch_unit import EpochUnit
+from hotset.decode.matching_fields import is_marked
 from hotset.native import is_pure
 
 try:
@@ -32,6 +34,8 @@ _LARGEST_FIXED: Final = 256
 _MOST_DIGITS: Final = 38
 # Digits of a second's fraction.
 _FRACTION: Final = {"us": 6, "ns": 9}
+# In the order of the reader's units.
+_UNITS: Final = (EpochUnit.NONE, EpochUnit.SECONDS, EpochUnit.MILLIS, EpochUnit.MICROS)
 
 
 class Form(IntEnum):
@@ -73,18 +77,18 @@ def is_built() -> bool:
     return _BUILT
 
 
-def reader_of(schema: pa.Schema) -> Reader | None:
+def reader_of(schema: pa.Schema, epoch_unit: EpochUnit = EpochUnit.MILLIS) -> Reader | None:
     """Return the reader of these columns, or None if they are to be decoded in Python."""
     # With its metadata, which rows keep.
-    return None if not _BUILT or is_pure() else _compiled(schema.serialize().to_pybytes())
+    return None if not _BUILT or is_pure() else _compiled(schema.serialize().to_pybytes(), epoch_unit)
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(written: bytes) -> Reader | None:
+def _compiled(written: bytes, epoch_unit: EpochUnit) -> Reader | None:
     schema = pa.ipc.read_schema(pa.py_buffer(written))
     # A column may be null, whatever is said of it; what fills it is not known here.
     columns = pa.struct([field.with_nullable(nullable=True) for field in schema])
-    nodes = _laid_out(pa.field("record", columns, nullable=False))
+    nodes = _laid_out(pa.field("record", columns, nullable=False, metadata=schema.metadata), epoch_unit)
     if nodes is None:
         return None
     numbers = [number for node in nodes for number in node.numbers]
@@ -119,7 +123,7 @@ class _Node(NamedTuple):
         )
 
 
-def _laid_out(record: pa.Field) -> list[_Node] | None:
+def _laid_out(record: pa.Field, epoch_unit: EpochUnit) -> list[_Node] | None:
     """Return a record's nodes, children side by side behind their parents; None if one is not covered."""
     pending: list[tuple[pa.Field, Form | None, int]] = [(record, Form.STRUCT, 0)]
     nodes = []
@@ -133,7 +137,7 @@ def _laid_out(record: pa.Field) -> list[_Node] | None:
         pending += [(part, each, depth + 1) for part, each in parts]
         kept, width = _kept(form, field.type)
         builder = Builder(field.name, kept, width, field.nullable, children, field.type)
-        nodes.append(_Node(form, builder, *_details(form, field.type)))
+        nodes.append(_Node(form, builder, *_details(form, field, epoch_unit)))
     return nodes
 
 
@@ -169,11 +173,14 @@ def _kept(form: Form, wanted: pa.DataType) -> tuple[Kind, int]:
     return (Kind.BYTES, 0) if is_long else (Kind.FIXED, wanted.bit_width // 8)
 
 
-def _details(form: Form, wanted: pa.DataType) -> tuple[int, int]:
+def _details(form: Form, field: pa.Field, epoch_unit: EpochUnit) -> tuple[int, int]:
+    wanted = field.type
+    if form is Form.STRUCT:
+        return int(is_marked(field.metadata)), 0
     if form is Form.DECIMAL:
         return wanted.precision, wanted.scale
     if form is Form.TIMESTAMP:
-        return int(wanted.tz is not None), _FRACTION[wanted.unit]
+        return int(wanted.tz is not None) + 2 * _UNITS.index(epoch_unit), _FRACTION[wanted.unit]
     return 0, 0
 
 

@@ -186,16 +186,22 @@ static int read_time(json_run *run, arrow_builder *builder) {
     return read_plain(run, &text, &size) && json_read_time(text, size, &micros) && put(run, builder, &micros, 8);
 }
 
+/* How many of a column's units a number's unit is; 0 if no number is a timestamp. */
+static int64_t units_of(const json_node *node) {
+    static const int64_t micros[UNIT_COUNT] = {0, 1000000, 1000, 1};
+    return micros[node->a / 2] * (node->b == 6 ? 1 : 1000);
+}
+
 static int read_timestamp(json_run *run, const json_node *node, arrow_builder *builder) {
     const uint8_t *text;
     int64_t size, found;
     if (run->at < run->end && *run->at == '"') {
-        return read_plain(run, &text, &size) && json_read_timestamp(text, size, node->a != 0, node->b, &found) &&
+        return read_plain(run, &text, &size) && json_read_timestamp(text, size, node->a % 2, node->b, &found) &&
                put(run, builder, &found, 8);
     }
-    int64_t per_millisecond = node->b == 6 ? 1000 : 1000000;
-    return json_read_whole(&run->at, run->end, &found) && !__builtin_mul_overflow(found, per_millisecond, &found) &&
-           put(run, builder, &found, 8);
+    int64_t units = units_of(node);
+    return units != 0 && json_read_whole(&run->at, run->end, &found) &&
+           !__builtin_mul_overflow(found, units, &found) && put(run, builder, &found, 8);
 }
 
 static int read_fixed(json_run *run, arrow_builder *builder, const uint8_t *text, int64_t size) {
@@ -307,8 +313,9 @@ static int read_fields(json_run *run, int32_t place, int64_t row, int32_t *fille
         if (!read_key(run, node, *guess, &child)) {
             return 0;
         }
-        if (child >= 0 && run->builders[child].length == row) {
-            if (!read_value(run, child)) {
+        if (child >= 0) {
+            /* Of two equal names the last counts, which is too late here. */
+            if (run->builders[child].length != row || !read_value(run, child)) {
                 return 0;
             }
             *guess = child;
@@ -329,7 +336,7 @@ static int read_struct(json_run *run, int32_t place) {
     if (!json_take(run, '{')) {
         return 0;
     }
-    if (!json_take(run, '}') && !read_fields(run, place, row, &filled)) {
+    if (!json_take(run, '}') && (!read_fields(run, place, row, &filled) || (node->a && filled == 0))) {
         return 0;
     }
     if ((filled < node->count && !fill_absent(run, node, row)) || !has_room(run, builder)) {
@@ -389,7 +396,7 @@ static int read_map(json_run *run, int32_t place) {
             return 0;
         }
     }
-    /* Of two equal keys the first counts, which is in the way here. */
+    /* Of two equal keys the last counts, which is in the way here. */
     int twins = arrow_has_twins(keys, first);
     if (twins != 0) {
         return is_done(run, twins);

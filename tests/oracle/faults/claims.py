@@ -33,6 +33,7 @@ def a4_losses(round_: Round) -> None:
 def a5_isolation_unstated(round_: Round) -> None:
     """Aborted records in the table and in the log, where nobody has said how the writer reads."""
     _asked(round_, doubtful.aborted_rows)
+    _asked(round_, doubtful.aborted_hot)
 
 
 def a6_upserts(round_: Round) -> None:
