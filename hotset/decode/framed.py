@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final, Literal
 
@@ -102,7 +103,7 @@ class FramedDecoder:
             [number] = sound
             ours = pc.if_else(flawed, pa.scalar(None, payloads.type), payloads) if own else payloads
             decoded = self._decode(named[number], ours, schema, pc.index(names.indices, number).as_py())
-            return Decoded(decoded.rows, _sorted([*own, *decoded.faults]))
+            return replace(decoded, faults=_sorted([*own, *decoded.faults]))
         groups: list[tuple[pa.Array, Decoded]] = []
         for number in sound:
             rows = pc.indices_nonzero(pc.equal(names.indices, number))
@@ -246,4 +247,5 @@ def _in_order(groups: list[tuple[pa.Array, Decoded]], faults: list[Fault]) -> De
         whole = batch_of([], pa.schema([]), len(places))
     else:
         whole = pa.concat_batches(batches).take(pc.sort_indices(places))
-    return Decoded(whole, _sorted(faults))
+    unmapped = frozenset[str]().union(*(decoded.unmapped for _, decoded in groups))
+    return Decoded(whole, _sorted(faults), unmapped)

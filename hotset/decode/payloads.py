@@ -6,6 +6,8 @@ learns here which record needed it first. What a fault means is not decided here
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -72,7 +74,8 @@ class PayloadDecoder:
                 raise
             raise self._placed(exc, raw) from exc
         arrays = [(keys if field in of_keys else values).rows.column(field.name) for field in schema]
-        return _together(batch_of(arrays, schema, raw.num_rows), values.faults, keys.faults)
+        found = _together(batch_of(arrays, schema, raw.num_rows), values.faults, keys.faults)
+        return replace(found, unmapped=values.unmapped)
 
     def _cdc_key(self, schema: pa.Schema) -> list[pa.Field]:
         cdc = None if self._format.envelope is None else cdc_of(self._format.envelope, schema)
@@ -95,7 +98,8 @@ class PayloadDecoder:
             keys, faults = keys_from(told, raw.column("key"), of_key)
         place = schema.get_field_index(CDC)
         column = with_coordinates(values.rows.column(place), raw.column("offset"), keys)
-        return _together(values.rows.set_column(place, schema.field(place), column), values.faults, faults)
+        rows = values.rows.set_column(place, schema.field(place), column)
+        return replace(_together(rows, values.faults, faults), unmapped=values.unmapped)
 
     def _placed(self, error: HotsetError, raw: pa.RecordBatch) -> HotsetError:
         row = error.details["row"]

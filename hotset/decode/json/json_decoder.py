@@ -38,19 +38,21 @@ def decode_json(
     reader = reader_of(schema, epoch_unit)
     if reader is None:
         return decode_exactly(payloads, schema, epoch_unit)
-    rows, refused = reader.take(payloads)
+    taken, refused = reader.take(payloads)
     if not refused:
-        return Decoded(rows)
+        return taken
     exact = decode_exactly(payloads.take(pa.array(refused, pa.int64())), schema, epoch_unit)
-    return _completed(rows, refused, exact)
+    return _completed(taken, refused, exact)
 
 
-def _completed(rows: pa.RecordBatch, refused: list[int], exact: Decoded) -> Decoded:
+def _completed(taken: Decoded, refused: list[int], exact: Decoded) -> Decoded:
     """Put what the exact decoder makes of refused payloads in their places among the rows."""
+    rows, unmapped = taken.rows, taken.unmapped | exact.unmapped
     faults = tuple(Fault(refused[fault.row], fault.reason) for fault in exact.faults)
     if not rows.num_columns or len(faults) == len(refused):
-        return Decoded(rows, faults)  # such rows are null already
+        return Decoded(rows, faults, unmapped)  # such rows are null already
     order = list(range(rows.num_rows))
     for number, place in enumerate(refused):
         order[place] = rows.num_rows + number
-    return Decoded(pa.concat_batches([rows, exact.rows]).take(pa.array(order, pa.int64())), faults)
+    rows = pa.concat_batches([rows, exact.rows]).take(pa.array(order, pa.int64()))
+    return Decoded(rows, faults, unmapped)

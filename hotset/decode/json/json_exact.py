@@ -21,6 +21,7 @@ take; where there is no C, it decodes everything. So each column's type becomes 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -47,90 +48,109 @@ def decode_exactly(
         UnsupportedFormatError: A column's type has no JSON form.
     """
     # Whether a column may be null is asked where all that fills it is known.
-    columns = [(field.name, _reader(field.with_nullable(nullable=True), epoch_unit)) for field in schema]
-    is_row = is_marked(schema.metadata)
+    unmapped, found = set[str](), set[str]()
+    make = _Converters(epoch_unit, found)
+    columns = [(field.name, make.reader(field.with_nullable(nullable=True), "")) for field in schema]
+    names, is_row = set(schema.names), is_marked(schema.metadata)
 
     def read(payload: bytes) -> list[Any]:
         record = parse_object(payload)
         if is_row:
             require_common_field(record, schema.names)
-        return [convert(record.get(name)) for name, convert in columns]
+        found.clear()
+        row = [convert(record.get(name)) for name, convert in columns]
+        # Of rows alone; what is bad is told of in another way.
+        unmapped.update(found, record.keys() - names)
+        return row
 
-    return decode_one_by_one(payloads, schema, read)
-
-
-def _reader(field: pa.Field, epoch_unit: EpochUnit) -> Convert:
-    """Return what makes a value of a field, or null."""
-    name, convert, is_required = field.name, _converter(field.type, epoch_unit), not field.nullable
-    row = [part.name for part in field.type] if is_marked(field.metadata) else None
-
-    def read(value: Any) -> Any:
-        if value is None:
-            if is_required:
-                raise MisfitError(f"column {name!r} is required, and is absent or null")
-            return None
-        if row is not None and type(value) is dict:
-            require_common_field(value, row, f"its {name!r}")
-        try:
-            return convert(value)
-        except MisfitError as exc:
-            raise MisfitError(f"column {name!r} {exc}") from None
-
-    return read
+    return replace(decode_one_by_one(payloads, schema, read), unmapped=frozenset(unmapped))
 
 
-def _converter(wanted: pa.DataType, epoch_unit: EpochUnit) -> Convert:
-    if pa.types.is_struct(wanted):
-        return _struct(wanted, epoch_unit)
-    if pa.types.is_list(wanted):
-        return _list(wanted, epoch_unit)
-    if pa.types.is_map(wanted):
-        return _map(wanted, epoch_unit)
-    return scalar_converter(wanted, epoch_unit) or _unsupported(wanted)
+@dataclass(frozen=True, slots=True)
+class _Converters:
+    """Makes functions of types.
+
+    Attributes:
+        epoch_unit: What a number in a column of timestamps counts.
+        unmapped: Gathers paths of fields inside of columns that nothing is for.
+    """
+
+    epoch_unit: EpochUnit
+    unmapped: set[str]
+
+    def reader(self, field: pa.Field, above: str) -> Convert:
+        """Return what makes a value of a field, or null."""
+        name, is_required = field.name, not field.nullable
+        convert = self._converter(field.type, f"{above}{name}.")
+        row = [part.name for part in field.type] if is_marked(field.metadata) else None
+
+        def read(value: Any) -> Any:
+            if value is None:
+                if is_required:
+                    raise MisfitError(f"column {name!r} is required, and is absent or null")
+                return None
+            if row is not None and type(value) is dict:
+                require_common_field(value, row, f"its {name!r}")
+            try:
+                return convert(value)
+            except MisfitError as exc:
+                raise MisfitError(f"column {name!r} {exc}") from None
+
+        return read
+
+    def _converter(self, wanted: pa.DataType, path: str) -> Convert:
+        if pa.types.is_struct(wanted):
+            return self._struct(wanted, path)
+        if pa.types.is_list(wanted):
+            return self._list(wanted, path)
+        if pa.types.is_map(wanted):
+            return self._map(wanted, path)
+        return scalar_converter(wanted, self.epoch_unit) or _unsupported(wanted)
+
+    def _struct(self, wanted: pa.StructType, path: str) -> Convert:
+        parts = [(field.name, self.reader(field, path)) for field in wanted]
+        names, unmapped = {name for name, _ in parts}, self.unmapped
+
+        def convert(value: Any) -> dict[str, Any]:
+            if type(value) is not dict:
+                raise misfit(wanted, kind_of(value))
+            if not names.issuperset(value):
+                unmapped.update(path + name for name in value.keys() - names)
+            return {name: read(value.get(name)) for name, read in parts}
+
+        return convert
+
+    def _list(self, wanted: pa.ListType, path: str) -> Convert:
+        read = self.reader(wanted.value_field, path)
+
+        def convert(value: Any) -> list[Any]:
+            if type(value) is not list:
+                raise misfit(wanted, kind_of(value))
+            return [read(item) for item in value]
+
+        return convert
+
+    def _map(self, wanted: pa.MapType, path: str) -> Convert:
+        as_text = string_converter(wanted.key_type)
+        read = self.reader(wanted.item_field.with_name("value"), path)
+        has_strings = pa.types.is_string(wanted.key_type)
+
+        def convert(value: Any) -> list[tuple[str, Any]]:
+            if type(value) is not dict:
+                raise misfit(wanted, kind_of(value))
+            if not has_strings:
+                raise UnsupportedFormatError(
+                    f"a JSON object cannot be a {wanted}: its keys are strings; use another value format"
+                )
+            keys = [as_text(key) for key in value]
+            return [(key, read(value[key])) for key in keys]
+
+        return convert
 
 
 def _unsupported(wanted: pa.DataType) -> Convert:
     # A column of nulls is no error.
     def convert(_value: Any) -> Any:
         raise UnsupportedFormatError(f"JSON has no form for a column of type {wanted}; use another format")
-
-    return convert
-
-
-def _struct(wanted: pa.StructType, epoch_unit: EpochUnit) -> Convert:
-    parts = [(field.name, _reader(field, epoch_unit)) for field in wanted]
-
-    def convert(value: Any) -> dict[str, Any]:
-        if type(value) is not dict:
-            raise misfit(wanted, kind_of(value))
-        return {name: read(value.get(name)) for name, read in parts}
-
-    return convert
-
-
-def _list(wanted: pa.ListType, epoch_unit: EpochUnit) -> Convert:
-    read = _reader(wanted.value_field, epoch_unit)
-
-    def convert(value: Any) -> list[Any]:
-        if type(value) is not list:
-            raise misfit(wanted, kind_of(value))
-        return [read(item) for item in value]
-
-    return convert
-
-
-def _map(wanted: pa.MapType, epoch_unit: EpochUnit) -> Convert:
-    as_text, read = string_converter(wanted.key_type), _reader(wanted.item_field, epoch_unit)
-    has_strings = pa.types.is_string(wanted.key_type)
-
-    def convert(value: Any) -> list[tuple[str, Any]]:
-        if type(value) is not dict:
-            raise misfit(wanted, kind_of(value))
-        if not has_strings:
-            raise UnsupportedFormatError(
-                f"a JSON object cannot be a {wanted}: its keys are strings; use another value format"
-            )
-        keys = [as_text(key) for key in value]
-        return [(key, read(value[key])) for key in keys]
 
     return convert

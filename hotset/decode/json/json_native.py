@@ -7,6 +7,7 @@ know what a record means: the reader takes what is plainly right, and the rest i
 from __future__ import annotations
 
 import functools
+import json
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from hotset.decode.builders import Builder, Kind, array_of, views_of
-from hotset.decode.decoded import batch_of
+from hotset.decode.decoded import Decoded, batch_of
 from hotset.decode.json.epoch_unit import EpochUnit
 from hotset.decode.matching_fields import is_marked
 from hotset.native import is_pure
@@ -63,13 +64,16 @@ class Reader:
 
     schema: pa.Schema
     builders: tuple[Builder, ...]
+    paths: tuple[str, ...]
     program: object
 
-    def take(self, payloads: pa.BinaryArray) -> tuple[pa.RecordBatch, list[int]]:
+    def take(self, payloads: pa.BinaryArray) -> tuple[Decoded, list[int]]:
         """Return a row for each payload, and which were not taken, whose rows are null in every column."""
-        built, refused = _json.read_records(self.program, *views_of(payloads))
+        built, refused, unknown = _json.read_records(self.program, *views_of(payloads))
         arrays = [array_of(self.builders, built, place) for place in self.builders[0].children]
-        return batch_of(arrays, self.schema, len(payloads)), array("q", refused).tolist()
+        unmapped = frozenset(self.paths[place] + _unescaped(name) for place, name in unknown)
+        rows = batch_of(arrays, self.schema, len(payloads))
+        return Decoded(rows, unmapped=unmapped), array("q", refused).tolist()
 
 
 def is_built() -> bool:
@@ -93,7 +97,24 @@ def _compiled(written: bytes, epoch_unit: EpochUnit) -> Reader | None:
         return None
     numbers = [number for node in nodes for number in node.numbers]
     program = _json.compile_program(array("q", numbers).tobytes(), b"".join(node.name for node in nodes))
-    return Reader(schema, tuple(node.builder for node in nodes), program)
+    builders = tuple(node.builder for node in nodes)
+    return Reader(schema, builders, _paths(nodes), program)
+
+
+def _paths(nodes: list[_Node]) -> tuple[str, ...]:
+    """Return what stands before the name of a field in each node."""
+    paths = [""] * len(nodes)
+    for place, node in enumerate(nodes):
+        for child in node.builder.children:
+            # The entries of a map are none of its fields.
+            name = "" if node.form is Form.MAP else f"{nodes[child].builder.name}."
+            paths[child] = paths[place] + name
+    return tuple(paths)
+
+
+def _unescaped(name: bytes) -> str:
+    text = name.decode()
+    return str(json.loads(f'"{text}"')) if "\\" in text else text
 
 
 class _Node(NamedTuple):

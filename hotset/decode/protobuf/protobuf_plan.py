@@ -29,7 +29,7 @@ A field that is not there is null if the schema tells it apart from its default
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
@@ -179,6 +179,16 @@ def _parts(
     message: Descriptor, wanted: list[pa.Field], above: str, holders: tuple[str, ...]
 ) -> tuple[Part, ...]:
     return tuple(_part(message.fields_by_name.get(each.name), each, above, holders) for each in wanted)
+
+
+def unmapped_fields(message: Descriptor, parts: tuple[Part, ...], above: str = "") -> Iterator[str]:
+    """Yield paths of fields of a message that no column is for, those inside of structs included."""
+    wanted = {part.wanted.name: part for part in parts}
+    for name in message.fields_by_name:
+        if name not in wanted:
+            yield f"{above}{name}"
+        elif (value := wanted[name].value) is not None and value.form is Form.STRUCT:
+            yield from unmapped_fields(value.source.message_type, value.parts, f"{above}{name}.")
 
 
 def _require_common_field(message: Descriptor, columns: list[str]) -> None:

@@ -238,6 +238,10 @@ static int read_uuid(json_run *run, arrow_builder *builder) {
            put(run, builder, found, sizeof(found));
 }
 
+static void keep_unknown(json_run *run, const json_node *node, const json_name *name) {
+    json_keep_unknown(run->unknowns, (int32_t)(node - run->program->nodes), name);
+}
+
 /* The child of a key with escapes; such keys are rare, and most are short. */
 static int read_strange_key(json_run *run, const json_node *node, const uint8_t *end, int32_t *child) {
     uint8_t key[LONGEST_KEY];
@@ -251,6 +255,10 @@ static int read_strange_key(json_run *run, const json_node *node, const uint8_t 
     }
     json_name name = json_name_of(key, (int32_t)size);
     *child = json_child_named(run->program, node, &name);
+    if (*child < 0) {
+        json_name as_written = json_name_of(run->at, (int32_t)(end - run->at));
+        keep_unknown(run, node, &as_written);
+    }
     run->at = end + 1;
     return 1;
 }
@@ -273,6 +281,9 @@ static inline int read_key(json_run *run, const json_node *node, int32_t guess, 
         if (*end == '"') {
             json_name name = json_name_of(run->at, (int32_t)(end - run->at));
             *child = json_child_named(run->program, node, &name);
+            if (*child < 0) {
+                keep_unknown(run, node, &name);
+            }
             run->at = end + 1;
         } else if (!read_strange_key(run, node, end, child)) {
             return 0;
@@ -476,11 +487,13 @@ static int read_all(json_run *run, const arrow_payloads *payloads, json_outcome 
             return JSON_NO_RECORDS;
         }
         int is_absent = arrow_is_null(payloads, row);
+        int32_t unknown = run->unknowns->count;
         if (!is_absent && read_record(run)) {
             continue;
         }
         if (!is_absent) {
             arrow_roll_back(run->builders, 0, row);
+            json_forget_unknown(run->unknowns, unknown);
             outcome->refused[outcome->refused_count++] = row;
         }
         if (run->has_no_memory || !put_null_row(run)) {
@@ -496,6 +509,7 @@ int json_read_records(const json_program *program, const arrow_payloads *payload
         .builders = outcome->builders,
         .guesses = malloc(2 * (size_t)program->count * sizeof(int32_t)),
         .limit = payloads->data + payloads->size,
+        .unknowns = &outcome->unknowns,
     };
     int is_ready = run.guesses != NULL && arrow_grow(&run.builders[0], payloads->count + 1) == ARROW_DONE;
     for (int32_t i = 0; is_ready && i < program->nodes[0].count; i++) {
