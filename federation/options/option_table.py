@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from federation.options.option import Option, OptionSet, parse_option
+from federation.options.option_set import Option, OptionSet, parse_option
 from hotset.decode import ENVELOPES, FORMATS, BadRecords, EpochUnit
 from hotset.kafka import Isolation
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from coldset.table import check_properties
 from federation.errors import OptionError
 from federation.options.ddl import parse_schema
-from federation.options.options import OPTIONS, REGISTRY_PREFIX, table_options
+from federation.options.option_table import OPTIONS, REGISTRY_PREFIX, table_options
 from hotset.decode import FIELDS, BadRecords, Envelope, EpochUnit, RecordFormat
 from hotset.kafka import Isolation
 from hotset.registry import check_names
