@@ -20,7 +20,6 @@ from tests.builders import EVENTS, Lake
 from tests.oracle import ways
 from tests.oracle.checker import IDENTITY, DeclaredError, Observed
 
-
 # Werkzeug compiles its routes as syntax trees, of which CPython 3.11 counts the depth for all threads in one
 # number, and fails if two of them do so at once (python/cpython issue 106905).
 _ONE_AT_A_TIME = threading.Lock()
