@@ -57,7 +57,7 @@ class Resolver:
 
 RESOLVERS: Final = (
     Resolver("summary", "kafkaiceberg freeze", OFFSETS_PROPERTY, resolve_summary),
-    Resolver("spark", "Spark streaming", SPARK_QUERY_ID, resolve_spark, EpochUnit.SECONDS),
+    Resolver("spark", "Spark streaming", SPARK_QUERY_ID, resolve_spark, EpochUnit.ZONED_SECONDS),
     Resolver("connect", "Kafka Connect", CONNECT_OFFSETS_PREFIX, resolve_connect),
     Resolver("flink", "Flink", FLINK_JOB_ID, resolve_flink, EpochUnit.NONE),
     Resolver("redpanda", "Redpanda", REDPANDA_MARK, resolve_redpanda),

@@ -28,6 +28,8 @@ OPTION: Final = "as-of"
 
 # Later times than these milliseconds are no times: whole numbers above are snapshots only.
 _LATEST_MS: Final = 10**14
+# Of 1973; Kafka is younger.
+_EARLIEST_MS: Final = 10**11
 _LOG_APPEND_TIME: Final = 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER: Final = re.compile(r"[0-9]{1,19}")
@@ -79,7 +81,7 @@ def pin_as_of(catalog: Catalog, identifier: str, as_of: AsOf, branch: str | None
     """Pin the snapshot of a time, and return it with the time (epoch ms, UTC).
 
     Raises:
-        OptionError: The time has not come yet.
+        OptionError: The time has not come yet, or is before Kafka's.
         SnapshotNotFoundError: There is no such snapshot, or none is kept of that time.
         ColdsetError: The table could not be loaded.
     """
@@ -93,6 +95,13 @@ def pin_as_of(catalog: Catalog, identifier: str, as_of: AsOf, branch: str | None
             assert pinned.snapshot is not None
             return pinned, pinned.snapshot.timestamp_ms
     time_ms = time_of(as_of)
+    if as_of.number is not None and time_ms < _EARLIEST_MS:
+        raise OptionError(
+            f"option {OPTION!r} is {as_of.text}, which is {time_ms / 1000 / 86400:.0f} days after 1970 in "
+            "milliseconds, and no snapshot of the table; give milliseconds, or a time such as "
+            "2026-11-22T10:00:00Z",
+            option=OPTION,
+        )
     return pin(catalog, identifier, ref=branch, as_of_ms=time_ms), time_ms
 
 

@@ -266,11 +266,17 @@ KINDS: Final = (
         "table property `kafkaiceberg.merge`.",
     ),
     Kind(
+        "BAD_RECORDS",
+        "warning",
+        "Queries that reach these records fail, unless option `badRecords` says otherwise.",
+        "The newest 10,000 hot offsets of each partition are decoded as for a query.",
+        "Correct the producer or the options, or choose with `badRecords` what becomes of such records.",
+    ),
+    Kind(
         "FIELDS_UNMAPPED",
         "warning",
         "Values of these fields are in no answer, and are lost for good once the records are committed.",
-        "The newest 10,000 hot offsets of each partition are decoded as for a query. With nothing hot "
-        "nothing is known.",
+        "As for `BAD_RECORDS`. With nothing hot nothing is known.",
         "Add a column with the name of the field, or leave it: the finding is no more than that.",
     ),
     Kind(

@@ -131,12 +131,20 @@ def check_merge(facts: Facts) -> Iterator[Finding]:
 
 
 def check_fields(facts: Facts) -> Iterator[Finding]:
-    """Find fields of hot records that the table has no column for.
+    """Find hot records that are no rows, and fields that the table has no column for.
 
     Raises:
         MissingPartError: The hot records are not known.
     """
     found = have(facts.fields)
+    if found.bad:
+        yield Finding(
+            "BAD_RECORDS",
+            Severity.WARNING,
+            f"{found.bad} of the newest hot records are no rows of table {facts.table}; queries fail unless "
+            f"option badRecords says otherwise: {'; '.join(found.first_bad)}",
+            {"bad": found.bad, "records": found.rows + found.bad, "first": list(found.first_bad)},
+        )
     if found.unmapped:
         names = ", ".join(found.unmapped[:_SHOWN])
         yield Finding(
@@ -144,7 +152,7 @@ def check_fields(facts: Facts) -> Iterator[Finding]:
             Severity.WARNING,
             f"table {facts.table} has no column for {len(found.unmapped)} fields of its hot records, whose "
             f"values no answer has and no commit keeps: {names}",
-            {"fields": list(found.unmapped), "records": found.rows, "bad": found.bad},
+            {"fields": list(found.unmapped), "records": found.rows},
         )
 
 

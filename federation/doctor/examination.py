@@ -52,7 +52,7 @@ CHECKS: Final = (
     Check(("ROWS_WITHOUT_POSITION",), check_table.check_positions),
     Check(("TABLE_NOT_SUPPORTED",), check_table.check_readable),
     Check(("MERGE_NEEDED",), check_table.check_merge),
-    Check(("FIELDS_UNMAPPED",), check_table.check_fields),
+    Check(("BAD_RECORDS", "FIELDS_UNMAPPED"), check_table.check_fields),
     Check(("BOUNDARY_REGRESSION",), check_history.check_regression),
     Check(("BOUNDARY_AT_RISK",), check_history.check_expiry),
     Check(("BOUNDARY_UNKNOWN",), check_history.check_boundary),

@@ -176,11 +176,13 @@ class FieldFacts:
     Attributes:
         rows: Records that are rows of the table.
         bad: Records that are none.
+        first_bad: Where the first of these are, and why they are none.
         unmapped: Paths of fields of the former that no column is for, in order.
     """
 
     rows: int
     bad: int
+    first_bad: tuple[str, ...]
     unmapped: tuple[str, ...]
 
 

@@ -43,4 +43,5 @@ def gather_fields(options: Mapping[str, str]) -> FieldFacts | Missing:
     except KafkaIcebergError as exc:
         return Missing(f"the hot records could not be read: {exc}", is_failure=False)
     counts = meter.counts
-    return FieldFacts(counts.rows, counts.bad, tuple(sorted(counts.unmapped)))
+    first = tuple(f"partition {b.partition} offset {b.offset}: {b.reason}" for b in counts.first_bad)
+    return FieldFacts(counts.rows, counts.bad, first, tuple(sorted(counts.unmapped)))

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from coldset.table import PinnedTable, Snapshot, is_complete, summary_value, walk_parents
+from coldset.table import Ancestry, PinnedTable, Snapshot, is_complete, summary_value, walk_parents
 from federation.boundary import Assumption, marks_of
 from federation.errors import MergeNeededError
 from federation.options import TableDefinition
@@ -20,6 +20,9 @@ from foundation.lru import LruCache
 
 UPSERT_PROPERTY: Final = "write.upsert.enabled"
 APPEND: Final = "append"
+
+# How many commits that bring rows show what their writer does.
+_ENOUGH: Final = 5
 
 _found: Final = LruCache[tuple[str, int | None, int, str | None], str](1024)
 
@@ -56,6 +59,9 @@ def find_upserts(pinned: PinnedTable) -> str | None:
         keys = [pinned.schema.find_column_name(each) or "" for each in pinned.schema.identifier_field_ids]
         ancestors = list(walk_parents(pinned.table, pinned.snapshot))
         is_whole = is_complete(pinned.table, pinned.snapshot)
+        if not is_whole and pinned.snapshot is not None and sum(map(_brings, ancestors)) < _ENOUGH:
+            # Expiry has left too few to tell, and older metadata files may still have the others.
+            ancestors = list(Ancestry(pinned.table, pinned.snapshot))
         found = upsert_sign(keys, pinned.properties, ancestors, is_whole=is_whole) or ""
         _found.put(key, found)
     return found or None

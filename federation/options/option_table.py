@@ -147,8 +147,9 @@ _DECLARED: Final = (
         "string",
         "writer",
         "What a number of JSON counts in a column of timestamps, since 1970; `none` makes it a bad record. "
-        "`writer` is what it is to the table's writer: `s` to Spark, `none` to Flink, and else `ms`.",
-        ("writer", *(unit.value for unit in EpochUnit)),
+        "`writer` is what it is to the table's writer: to Spark `s` in a timestamptz and `none` in a "
+        "timestamp, to Flink `none`, and else `ms`.",
+        ("writer", *(unit.value for unit in EpochUnit if unit is not EpochUnit.ZONED_SECONDS)),
         may_be_table_property=True,
     ),
     Option(

@@ -62,13 +62,13 @@ class PayloadDecoder:
         of_keys = [field for field in schema if field.name in self._format.key_fields]
         of_values = pa.schema([field for field in schema if field not in of_keys])
         if self._columns == set(of_values.names):
-            of_values = mark_row(of_values)
+            of_values = mark_row(of_values, (*of_values.names, *self._format.key_fields))
         try:
             values = self._values(raw.column("value"), of_values, headers)
             values = self._with_cdc(raw, values, headers)
             if self._keys is None or not of_keys:
                 return values
-            keys = self._keys(raw.column("key"), pa.schema(of_keys), headers)
+            keys = self._keys(raw.column("key"), self._key_schema(of_keys), headers)
         except HotsetError as exc:
             if "row" not in exc.details:
                 raise
@@ -76,6 +76,10 @@ class PayloadDecoder:
         arrays = [(keys if field in of_keys else values).rows.column(field.name) for field in schema]
         found = _together(batch_of(arrays, schema, raw.num_rows), values.faults, keys.faults)
         return replace(found, unmapped=values.unmapped)
+
+    def _key_schema(self, of_keys: list[pa.Field]) -> pa.Schema:
+        schema, names = pa.schema(of_keys), self._format.key_fields
+        return mark_row(schema, names) if set(names) == set(schema.names) else schema
 
     def _cdc_key(self, schema: pa.Schema) -> list[pa.Field]:
         cdc = None if self._format.envelope is None else cdc_of(self._format.envelope, schema)

@@ -40,9 +40,18 @@ def test_doctor_names_the_fields_until_they_have_columns(made: Lake) -> None:
     finding = found(examine(made.merged()), "FIELDS_UNMAPPED")
 
     assert finding.severity is Severity.WARNING
-    assert finding.facts == {"fields": FIELDS, "records": 3, "bad": 0}
+    assert finding.facts == {"fields": FIELDS, "records": 3}
     commit_until(made)
     assert "FIELDS_UNMAPPED" not in codes(examine(made.merged()))
+
+
+def test_doctor_tells_of_records_that_are_no_rows(made: Lake) -> None:
+    produce(made.bootstrap, made.topic, [{"SEQ": 3}, b"{bad"])
+
+    finding = found(examine(made.merged()), "BAD_RECORDS")
+
+    assert (finding.facts["bad"], finding.facts["records"]) == (2, 5)
+    assert "differ only in case ('SEQ' for 'seq')" in finding.message
 
 
 @pytest.mark.parametrize("columns", [("seq",), ("seq", "inside", "many")])

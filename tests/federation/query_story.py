@@ -13,6 +13,7 @@ import pyarrow as pa
 from federation.boundary import boundary_cache as cache
 from federation.boundary.columns import topic_identity
 from federation.boundary.evidence import settling
+from federation.merge import upsert_signs
 from tests.builders import Lake, produce
 from tests.federation.query_checkpoint import QueryCheckpoint
 from tests.transactions import transaction
@@ -86,3 +87,4 @@ def forget() -> None:
     topic_identity._older_seen.clear()
     settling._settled.clear()
     settling._counted.clear()
+    upsert_signs._found.clear()

@@ -260,4 +260,20 @@ def first_topic_only(patch: pytest.MonkeyPatch, here: World) -> None:
 
 def strangers_are_rows(patch: pytest.MonkeyPatch, here: World) -> None:
     """Fill the columns that a record has fields for, and look at nothing else."""
-    patch.setattr(payloads, "mark_row", lambda schema: schema)
+    patch.setattr(payloads, "mark_row", lambda schema, columns: schema)
+
+
+def hot_half_forgotten(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Read the table, and nothing else."""
+    patch.setattr(table, "plan_hot", lambda *asked, **how: ())
+
+
+def cold_half_forgotten(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Read the log, and nothing else."""
+    patch.setattr(table, "plan_cold_splits", lambda *asked, **how: ())
+
+
+def hot_half_twice(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Plan the log twice."""
+    real = table.plan_hot
+    patch.setattr(table, "plan_hot", lambda *asked, **how: (*real(*asked, **how), *real(*asked, **how)))

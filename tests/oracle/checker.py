@@ -3,8 +3,8 @@
 An answer is correct if it is exactly the records that were visible below the ends its receipt names, each
 once, and if those ends lie past everything promised before the question was asked. It is wrong, too, if it
 claims more than it knows: where a reader must take something for granted, its receipt names it, and is no
-surer than that. An answer that names what did not hold may have other rows, and is counted apart. What is
-wrong is explained in words. Nothing here looks at how an answer was made: no way in can excuse itself.
+surer than that. Answers that name it are counted apart, and excused for nothing but the records that are
+doubtful. What is wrong is explained in words. Nothing here looks at how an answer was made.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SUREST_FIRST = ("exact", "proven", "estimated")
 
 class Verdict(StrEnum):
     CORRECT = "correct"
-    ASSUMED = "said why not"
+    ASSUMED = "said to assume"
     DECLARED = "declared error"
     WRONG = "wrong"
 
@@ -123,9 +123,9 @@ class Oracle:
         seen = asked.outcome
         claims = tuple(self._claims(seen))
         faults = tuple(self._faults(asked.mark, seen))
-        if claims or (faults and not seen.assumed & self.unknowable):
+        if claims or faults:
             return Score(asked, Verdict.WRONG, (*claims, *faults))
-        return Score(asked, Verdict.ASSUMED if faults else Verdict.CORRECT, faults)
+        return Score(asked, Verdict.ASSUMED if seen.assumed & self.unknowable else Verdict.CORRECT)
 
     def score(self, way: str, question: Callable[[], Observed]) -> Score:
         """Ask and judge at once; for when nothing is being sent."""

@@ -11,9 +11,12 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
+from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY
 from tests.builders import delete_topic, make_topic, produce, unique
 from tests.federation.query_story import expire, forget
+from tests.oracle.journal import Sender
 from tests.oracle.query_writer import QueryWriter
 from tests.oracle.world import World
 from tests.transactions import wait_until_ended
@@ -43,6 +46,8 @@ def made_anew(here: World, rng: random.Random) -> World:
     """A topic made anew and longer than the table, whose writer's record does not say which it read."""
     query = QueryWriter(here)
     ends = _commit_some(query, rng)
+    for entry in here.journal.entries.values():
+        entry.is_doubtful = entry.offset >= ends[entry.partition]
     _replace(query.world, max(ends.values()) + rng.randint(1, 20))
     return query.world.doubting("same_topic")
 
@@ -94,9 +99,7 @@ def aborted_rows(here: World, rng: random.Random) -> World:
         end()
     wait_until_ended(here.lake.bootstrap, here.lake.topic)
     query.commit({0: here.journal.end_of(0), 1: 0}, lambda entry: True)
-    sender.begin()
-    sender.send(rng.randint(1, 3), 0)
-    sender.abort()
+    _abort(here, sender, rng)
     here.fill(rng.randint(0, 2), 1)
     wait_until_ended(here.lake.bootstrap, here.lake.topic)
     return query.world.doubting("writer_isolation")
@@ -107,10 +110,7 @@ def aborted_hot(here: World, rng: random.Random) -> World:
     query = QueryWriter(here)
     here.fill(rng.randint(1, 3), 0)
     query.commit({0: here.journal.end_of(0), 1: 0})
-    sender = here.sender("txn", transactional=True)
-    sender.begin()
-    sender.send(rng.randint(1, 3), 0)
-    sender.abort()
+    _abort(here, here.sender("txn", transactional=True), rng)
     wait_until_ended(here.lake.bootstrap, here.lake.topic)
     return query.world.doubting("writer_isolation")
 
@@ -129,6 +129,21 @@ def upserted(here: World, rng: random.Random) -> World:
     return here
 
 
+def upsert_expired(here: World, rng: random.Random) -> World:
+    """A table whose writer has replaced a row, in a commit that only an older metadata file tells of."""
+    here.fill(rng.randint(2, 5), 0)
+    here.freeze()
+    table = here.lake.load()
+    mark = table.current_snapshot().summary[OFFSETS_PROPERTY]
+    table.overwrite(table.scan().to_arrow(), snapshot_properties={OFFSETS_PROPERTY: mark})
+    here.lake.load().append(table.scan().to_arrow().slice(0, 0), snapshot_properties={OFFSETS_PROPERTY: mark})
+    later = datetime.now(UTC) + timedelta(days=1)
+    here.lake.load().maintenance.expire_snapshots().older_than(later).commit()
+    here.fill(rng.randint(1, 3), 0)
+    forget()
+    return here
+
+
 def _commit_some(query: QueryWriter, rng: random.Random) -> dict[int, int]:
     here = query.world
     for partition in (0, 1):
@@ -136,6 +151,16 @@ def _commit_some(query: QueryWriter, rng: random.Random) -> dict[int, int]:
     ends = {p: rng.randint(1, here.journal.end_of(p)) for p in (0, 1)}
     query.commit(ends)
     return ends
+
+
+def _abort(here: World, sender: Sender, rng: random.Random) -> None:
+    """Abort a transaction, of whose records nobody can know whether the writer brings them."""
+    known = set(here.journal.entries)
+    sender.begin()
+    sender.send(rng.randint(1, 3), 0)
+    sender.abort()
+    for identity in here.journal.entries.keys() - known:
+        here.journal.entries[identity].is_doubtful = True
 
 
 def _leave_out(here: World, rng: random.Random) -> QueryWriter:
@@ -151,9 +176,11 @@ def _leave_out(here: World, rng: random.Random) -> QueryWriter:
 def _replace(here: World, count: int, timestamp_ms: int = 0) -> None:
     delete_topic(here.lake.bootstrap, here.lake.topic)
     make_topic(here.lake.bootstrap, here.lake.topic, partitions=2)
-    stranger = World(here.lake).sender("stranger")
+    stranger, known = here.sender("stranger"), set(here.journal.entries)
     for partition in (0, 1):
         stranger.send(count, partition, timestamp_ms=timestamp_ms)
+    for identity in here.journal.entries.keys() - known:
+        here.journal.entries[identity].is_doubtful = True
     forget()
 
 

@@ -48,12 +48,16 @@ class TxnState(StrEnum):
 
 @dataclass
 class Entry:
-    """One record and its fate so far; the place is known once the outcome is ok."""
+    """One record and its fate so far; the place is known once the outcome is ok.
+
+    Of one that is doubtful nobody can know whether an answer should have it.
+    """
 
     identity: Identity
     outcome: Outcome = Outcome.UNKNOWN
     partition: int = -1
     offset: int = -1
+    is_doubtful: bool = False
 
 
 class Mark(NamedTuple):
@@ -106,6 +110,8 @@ class Journal:
     def is_visible(self, entry: Entry) -> bool | None:
         """Whether readers of committed records may see it; None if nobody can know."""
         state = TxnState.COMMITTED if entry.identity.txn is None else self.txns[entry.identity.txn]
+        if entry.is_doubtful:
+            return None
         if entry.outcome is Outcome.FAILED or state in (TxnState.ABORTED, TxnState.OPEN):
             return False
         if entry.outcome is Outcome.UNKNOWN or state is TxnState.UNKNOWN:

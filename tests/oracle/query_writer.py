@@ -31,8 +31,14 @@ class QueryWriter:
         self.world = World(lake, here.journal, here.oracle.unknowable)
 
     def commit(self, ends: dict[int, int], brings: Callable[[Entry], bool] | None = None) -> None:
-        """End an epoch there; it brings what it read, or what of that is chosen."""
+        """End an epoch there; it brings what it read, or what of that is chosen.
+
+        Of what it should have brought and did not, and the other way round, nobody can know.
+        """
         chosen = _read(self.world, self._starts, ends, brings)
+        right = _read(self.world, self._starts, ends)
+        for entry in (*chosen, *right):
+            entry.is_doubtful |= (entry in chosen) != (entry in right)
         vector = {self.world.lake.topic: ends}
         if self._also is not None:
             theirs = {p: self._also.journal.end_of(p) for p in ends}

@@ -12,7 +12,7 @@ import pytest
 
 from federation.boundary import boundary_cache as cache
 from tests.oracle import bugs, doubtful, ways
-from tests.oracle.checker import Fault, Observed, Score, Verdict
+from tests.oracle.checker import Fault, Score, Verdict
 from tests.oracle.conftest import MakeWorld
 from tests.oracle.world import World
 
@@ -29,15 +29,20 @@ DOUBTFUL: list[tuple[doubtful.Doubtful, Verdict]] = [
     (doubtful.aborted_rows, Verdict.ASSUMED),
     (doubtful.aborted_hot, Verdict.ASSUMED),
     (doubtful.upserted, Verdict.DECLARED),
+    (doubtful.upsert_expired, Verdict.DECLARED),
 ]
 BUGS: list[tuple[bugs.Plant, doubtful.Doubtful, Fault]] = [
     (bugs.always_exact, doubtful.made_anew, Fault.OVERCLAIMED),
     (bugs.always_exact, doubtful.left_out, Fault.OVERCLAIMED),
     (bugs.assumptions_unsaid, doubtful.aborted_rows, Fault.OVERCLAIMED),
-    (bugs.record_believed, doubtful.left_out, Fault.LOST),
+    (bugs.record_believed, doubtful.left_out, Fault.OVERCLAIMED),
+    (bugs.hot_half_forgotten, doubtful.left_out, Fault.LOST),
+    (bugs.hot_half_twice, doubtful.left_out, Fault.DUPLICATED),
+    (bugs.hot_half_twice, doubtful.made_anew, Fault.DUPLICATED),
+    (bugs.cold_half_forgotten, doubtful.aborted_hot, Fault.LOST),
     (bugs.record_believed, doubtful.loss_forgotten, Fault.OVERCLAIMED),
-    (bugs.record_believed, doubtful.made_anew_later, Fault.INVENTED),
-    (bugs.isolation_believed, doubtful.aborted_hot, Fault.INVENTED),
+    (bugs.record_believed, doubtful.made_anew_later, Fault.LOST),
+    (bugs.isolation_believed, doubtful.aborted_hot, Fault.OVERCLAIMED),
     (bugs.strangers_are_rows, doubtful.strange_records, Fault.INVENTED),
     (bugs.first_topic_only, doubtful.two_topics, Fault.INVENTED),
 ]
@@ -81,15 +86,7 @@ def test_upserts_that_are_taken_for_appends_are_caught(
     world: MakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = doubtful.upserted(world(), random.Random(SEED)).having(merge="append").doubting("append_only")
-    assert ask(here).verdict is Verdict.CORRECT
+    assert ask(here).verdict is Verdict.ASSUMED
     bugs.upserts_are_appends(monkeypatch, here)
 
     assert Fault.OVERCLAIMED in ask(here).kinds
-
-
-def test_who_says_nothing_of_an_assumption_is_judged_by_the_rows_alone(world: MakeWorld) -> None:
-    here = doubtful.left_out(world(), random.Random(SEED))
-
-    score = here.oracle.score("no receipt", lambda: Observed(ways.library(here.lake).rows))
-
-    assert (score.verdict, score.kinds) == (Verdict.WRONG, {Fault.LOST})

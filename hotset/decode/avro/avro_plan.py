@@ -7,7 +7,7 @@ wanted is skipped. Nothing here sees a record; what no record could be is raised
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -29,6 +29,7 @@ from hotset.decode.avro.conversions import column_kind, reading_of
 from hotset.decode.avro.defaults import encode_default
 from hotset.decode.avro.match_schemas import Known, match_fields, newest_part, newest_record
 from hotset.decode.builders import Builder, Kind
+from hotset.decode.matching_fields import row_names
 from hotset.errors import SchemaMismatchError
 
 _MAX_STEPS = 50_000
@@ -54,7 +55,8 @@ def plan_program(
         SchemaMismatchError: No record of this schema could be a row of these columns.
         UnsupportedFormatError: A column's type has no form in Avro.
     """
-    planner = _Planner(lone, known)
+    rows = {"": schema.metadata} | {field.name: field.metadata for field in schema}
+    planner = _Planner(lone, known, {path: names for path, m in rows.items() if (names := row_names(m))})
     columns = tuple(planner.add_builder(field, is_column=True) for field in schema)
     planner.read_rows(writer, columns, reader)
     planner.finish()
@@ -69,8 +71,9 @@ def plan_program(
 
 
 class _Planner:
-    def __init__(self, lone: str | None, known: Known) -> None:
+    def __init__(self, lone: str | None, known: Known, rows: Mapping[str, list[str]]) -> None:
         self._lone = lone
+        self._rows = rows
         self._known = dict(known)
         self.steps: list[Step] = []
         self.builders: list[Builder] = []
@@ -145,7 +148,8 @@ class _Planner:
             )
         self._inside.append(id(record))
         named = {self.builders[builder].name: builder for builder in builders}
-        found = match_fields(record, named, reader, self._known.get(path, ()))
+        known, row = self._known.get(path, ()), self._rows.get(path, ())
+        found = match_fields(record, named, reader, known, row)
         steps = []
         for field in record.fields:
             column = found.columns.get(field.name)

@@ -34,7 +34,11 @@ class Matched:
 
 
 def match_fields(
-    record: Record, columns: Collection[str], reader: Record | None, known: Collection[str] = ()
+    record: Record,
+    columns: Collection[str],
+    reader: Record | None,
+    known: Collection[str] = (),
+    row: Collection[str] = (),
 ) -> Matched:
     """Match the fields of a record with columns.
 
@@ -44,9 +48,11 @@ def match_fields(
         reader: The same record in the newest schema, if it is known.
         known: Names of all columns there are, in their order: what fills one does not depend on
             whether others are wanted.
+        row: Names of which a record has one, if it holds a whole row.
 
     Raises:
-        SchemaMismatchError: Two fields were once called what a column is called, or no field is a column.
+        SchemaMismatchError: Two fields were once called what a column is called, or a row has no field of the
+            table.
     """
     matched = Matched()
     fields = {each.name: each for each in record.fields}
@@ -70,7 +76,8 @@ def match_fields(
             matched.absent.append(column)
         else:
             matched.columns[name] = column
-    if not matched.columns and (wrong := describe_stranger([*fields], known)) is not None:
+    wrong = describe_stranger([*fields, *matched.columns.values()], row)
+    if wrong is not None:
         raise SchemaMismatchError(f"Avro record {record.name!r} has {wrong}")
     return Matched(
         {name: column for name, column in matched.columns.items() if column in columns},

@@ -12,6 +12,7 @@ from hotset.decode.decoded import Decoded, Fault
 from hotset.decode.json.epoch_unit import EpochUnit
 from hotset.decode.json.json_exact import decode_exactly
 from hotset.decode.json.json_native import reader_of
+from hotset.decode.matching_fields import may_be_change, row_names
 
 
 def decode_json(
@@ -39,6 +40,9 @@ def decode_json(
     if reader is None:
         return decode_exactly(payloads, schema, epoch_unit)
     taken, refused = reader.take(payloads)
+    names = row_names(schema.metadata)
+    if names is not None and may_be_change(taken.unmapped, names):
+        return decode_exactly(payloads, schema, epoch_unit)
     if not refused:
         return taken
     exact = decode_exactly(payloads.take(pa.array(refused, pa.int64())), schema, epoch_unit)

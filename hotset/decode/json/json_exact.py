@@ -30,7 +30,7 @@ from hotset.decode.decoded import Decoded, MisfitError, decode_one_by_one
 from hotset.decode.json.epoch_unit import EpochUnit
 from hotset.decode.json.json_document import kind_of, parse_object
 from hotset.decode.json.json_scalars import Convert, misfit, scalar_converter, string_converter
-from hotset.decode.matching_fields import is_marked, require_common_field
+from hotset.decode.matching_fields import require_common_field, row_names
 from hotset.errors import UnsupportedFormatError
 
 
@@ -51,17 +51,17 @@ def decode_exactly(
     unmapped, found = set[str](), set[str]()
     make = _Converters(epoch_unit, found)
     columns = [(field.name, make.reader(field.with_nullable(nullable=True), "")) for field in schema]
-    names, is_row = set(schema.names), is_marked(schema.metadata)
+    names, row = set(schema.names), row_names(schema.metadata)
 
     def read(payload: bytes) -> list[Any]:
         record = parse_object(payload)
-        if is_row:
-            require_common_field(record, schema.names)
+        if row is not None:
+            require_common_field(record, row)
         found.clear()
-        row = [convert(record.get(name)) for name, convert in columns]
+        values = [convert(record.get(name)) for name, convert in columns]
         # Of rows alone; what is bad is told of in another way.
         unmapped.update(found, record.keys() - names)
-        return row
+        return values
 
     return replace(decode_one_by_one(payloads, schema, read), unmapped=frozenset(unmapped))
 
@@ -82,7 +82,7 @@ class _Converters:
         """Return what makes a value of a field, or null."""
         name, is_required = field.name, not field.nullable
         convert = self._converter(field.type, f"{above}{name}.")
-        row = [part.name for part in field.type] if is_marked(field.metadata) else None
+        row = row_names(field.metadata)
 
         def read(value: Any) -> Any:
             if value is None:

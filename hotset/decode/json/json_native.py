@@ -19,7 +19,7 @@ import pyarrow as pa
 from hotset.decode.builders import Builder, Kind, array_of, views_of
 from hotset.decode.decoded import Decoded, batch_of
 from hotset.decode.json.epoch_unit import EpochUnit
-from hotset.decode.matching_fields import is_marked
+from hotset.decode.matching_fields import row_names
 from hotset.native import is_pure
 
 try:
@@ -197,11 +197,13 @@ def _kept(form: Form, wanted: pa.DataType) -> tuple[Kind, int]:
 def _details(form: Form, field: pa.Field, epoch_unit: EpochUnit) -> tuple[int, int]:
     wanted = field.type
     if form is Form.STRUCT:
-        return int(is_marked(field.metadata)), 0
+        return int(row_names(field.metadata) is not None), 0
     if form is Form.DECIMAL:
         return wanted.precision, wanted.scale
     if form is Form.TIMESTAMP:
-        return int(wanted.tz is not None) + 2 * _UNITS.index(epoch_unit), _FRACTION[wanted.unit]
+        return int(wanted.tz is not None) + 2 * _UNITS.index(
+            epoch_unit.of(has_zone=wanted.tz is not None)
+        ), _FRACTION[wanted.unit]
     return 0, 0
 
 

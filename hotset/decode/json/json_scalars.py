@@ -40,7 +40,7 @@ _MOST_DIGITS: Final = 100  # more than any column has
 def scalar_converter(wanted: pa.DataType, epoch_unit: EpochUnit) -> Convert | None:
     """Return what makes values of a type that has no parts, or None if it is none with a JSON form."""
     if pa.types.is_timestamp(wanted):
-        return _timestamp(wanted, epoch_unit)
+        return _timestamp(wanted, epoch_unit.of(has_zone=wanted.tz is not None))
     return next((make(wanted) for matches, make in _MAKERS if matches(wanted)), None)
 
 

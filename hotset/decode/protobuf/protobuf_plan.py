@@ -37,7 +37,7 @@ from typing import Final
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from hotset.decode.matching_fields import describe_stranger, is_marked
+from hotset.decode.matching_fields import describe_stranger, row_names
 from hotset.errors import SchemaMismatchError
 
 _types: Final = pa.types
@@ -170,8 +170,7 @@ def plan_columns(message: Descriptor, schema: pa.Schema) -> tuple[Part, ...]:
         SchemaMismatchError: A field's type cannot become its column's, a wanted message holds itself, or
             none of its fields is a column.
     """
-    if is_marked(schema.metadata):
-        _require_common_field(message, schema.names)
+    _require_common_field(message, row_names(schema.metadata))
     return _parts(message, list(schema), "", (message.full_name,))
 
 
@@ -191,8 +190,8 @@ def unmapped_fields(message: Descriptor, parts: tuple[Part, ...], above: str = "
             yield from unmapped_fields(value.source.message_type, value.parts, f"{above}{name}.")
 
 
-def _require_common_field(message: Descriptor, columns: list[str]) -> None:
-    wrong = describe_stranger([*message.fields_by_name], columns)
+def _require_common_field(message: Descriptor, columns: list[str] | None) -> None:
+    wrong = describe_stranger([*message.fields_by_name], columns or ())
     if wrong is not None:
         raise SchemaMismatchError(f"Protobuf message {message.full_name} has {wrong}")
 
@@ -202,8 +201,8 @@ def _part(source: FieldDescriptor | None, wanted: pa.Field, above: str, holders:
     is_column = not above
     if source is None:
         return Part(wanted, path, source, Shape.ABSENT, is_column=is_column)
-    if is_marked(wanted.metadata) and source.message_type is not None:
-        _require_common_field(source.message_type, [part.name for part in wanted.type])
+    if source.message_type is not None:
+        _require_common_field(source.message_type, row_names(wanted.metadata))
     if not source.is_repeated:
         value = _value(source, wanted.type, path, holders)
         return Part(wanted, path, source, Shape.SINGLE, value, is_column=is_column)

@@ -287,8 +287,9 @@ def test_times_are_to_the_millisecond(text: str, time_ms: int) -> None:
     ("options", "says"),
     [
         ({"as-of": "9999999999999"}, "has not come yet"),
-        ({"as-of": "1", "tag": "x"}, "exclude each other"),
-        ({"as-of": "1", "snapshot-id": "5"}, "exclude each other"),
+        ({"as-of": "1795341600123", "tag": "x"}, "exclude each other"),
+        ({"as-of": "1795341600123", "snapshot-id": "5"}, "exclude each other"),
+        ({"as-of": "1795341600"}, "in milliseconds, and no snapshot"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(made: Lake, options: Mapping[str, str], says: str) -> None:

@@ -43,6 +43,10 @@ STRANGERS = {
         {"schema": {"type": "struct", "fields": []}, "payload": {"id": 1}},
         "set schemas.enable=false",
     ),
+    "of Canal": (
+        {"data": [{"id": 1}], "type": "INSERT", "isDdl": False, "database": "d", "table": "t"},
+        "Canal's, which has several rows",
+    ),
     "in another case": ({"ID": 1, "x": 2}, r"names differ only in case \('ID' for 'id'\)"),
     "of another topic": ({"user": 1, "page": "/"}, "it may be of another topic"),
     "with many fields": ({f"f{n}": n for n in range(9)}, "'f5' and 3 more, and the table"),
@@ -96,6 +100,47 @@ def test_the_row_in_an_envelope_is_held_against_the_table() -> None:
     for value in (wrong, wrapped):
         with pytest.raises(DecodeError, match="'after' has no field of the table: it has 'ID', and"):
             decode([right, value], DEBEZIUM, CHANGES)
+
+
+@pytest.mark.usefixtures("way")
+def test_a_column_that_tells_of_changes_makes_no_change_a_row() -> None:
+    change = {"op": "c", "before": None, "after": {"id": 1}, "ts_ms": 5}
+    raw = pa.schema([("op", pa.string()), ("after", pa.struct([("id", pa.int64())]))])
+
+    with pytest.raises(DecodeError, match="set envelope=debezium"):
+        decode([{"id": 1, "op": "x"}, change], schema=CHANGES)
+    assert decode([change], schema=raw).rows.to_pylist() == [{"op": "c", "after": {"id": 1}}]
+    assert decode([{"op": "c"}], schema=CHANGES).rows.num_rows == 1
+
+
+def keyed(
+    key: bytes | None, value: dict[str, Any], form: RecordFormat, schema: pa.Schema
+) -> list[dict[str, Any]]:
+    raw = raw_records([json.dumps(value).encode()])
+    raw = pa.RecordBatch.from_arrays(
+        [*raw.columns, pa.array([key], pa.binary())], names=[*raw.schema.names, "key"]
+    )
+    rows: list[dict[str, Any]] = RowDecoder(form, schema, {}, "t").decode(raw).rows.to_pylist()
+    return rows
+
+
+KEYED = RecordFormat(key="json", key_fields=("id",))
+
+
+@pytest.mark.usefixtures("way")
+def test_a_field_that_the_key_fills_is_one_of_the_tables() -> None:
+    assert keyed(b'{"id": 7}', {"id": 7}, KEYED, SCHEMA) == [{"id": 7, "note": None}]
+    form = RecordFormat(envelope=Envelope("debezium", "op"), key="json", key_fields=("id",))
+    delete = {"op": "d", "before": {"id": 7}, "after": None}
+    assert keyed(b'{"id": 7}', delete, form, CHANGES) == [{"id": 7, "note": None, "op": "d"}]
+
+
+@pytest.mark.usefixtures("way")
+def test_a_key_is_held_against_the_table_as_a_value_is() -> None:
+    assert keyed(b"{}", {"note": "x"}, KEYED, SCHEMA) == [{"id": None, "note": "x"}]
+    for key in (b'{"ID": 7}', b'{"schema": {}, "payload": {"id": 7}}'):
+        with pytest.raises(DecodeError, match="its key has no field of the table"):
+            keyed(key, {"note": "x"}, KEYED, SCHEMA)
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def run_round(arena: Arena, kind: Kind, name: str, tally: Tally, tell: Callable[
 
 def render(tally: Tally) -> str:
     """The table, in Markdown."""
-    head = "| | fault | injections | checked answers | correct | said why not | declared errors | wrong |"
+    head = "| | fault | injections | checked answers | correct | said to assume | declared errors | wrong |"
     lines = [head, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for code, row in sorted(tally.rows.items(), key=lambda item: _order(item[0])):
         lines.append(f"| {code} | {tally.titles[code]} {_counts(row, row.injections)}")

@@ -39,6 +39,7 @@ def a5_isolation_unstated(round_: Round) -> None:
 def a6_upserts(round_: Round) -> None:
     """A table that has the latest row of each key, refused until somebody says that rows are only added."""
     _refused(round_, doubtful.upserted)
+    _refused(round_, doubtful.upsert_expired)
     made = doubtful.upserted(round_.bare_world(), round_.rng)
     round_.inject()
     round_.ask(made.having(merge="append").doubting("append_only"), compares=False)

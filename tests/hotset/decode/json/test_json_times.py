@@ -59,3 +59,12 @@ def test_a_number_may_be_no_time_at_all(wanted: pa.DataType) -> None:
     assert read(EpochUnit.NONE, wanted, text) is not None
     with pytest.raises(DecodeError, match="holds a number, and its writer takes none for a time"):
         read(EpochUnit.NONE, wanted, b"5")
+
+
+@pytest.mark.parametrize("wanted", KINDS, ids=str)
+def test_spark_takes_numbers_for_times_with_a_zone_alone(wanted: pa.DataType) -> None:
+    if wanted.tz:
+        assert read(EpochUnit.ZONED_SECONDS, wanted, b"5") == read(S, wanted, b"5")
+    else:
+        with pytest.raises(DecodeError, match="takes none for a time"):
+            read(EpochUnit.ZONED_SECONDS, wanted, b"5")
