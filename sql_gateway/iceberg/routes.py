@@ -29,15 +29,17 @@ _ENDPOINTS: Final = (
     "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}",
     "HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}",
 )
-# What clients call errors of each status.
+# What clients call errors of each status; of this name for 400, those in Java add no words of their own.
 _TYPES: Final[Mapping[int, str]] = {
-    400: "BadRequestException",
+    400: "IllegalArgumentException",
     401: "NotAuthorizedException",
     403: "ForbiddenException",
     405: "UnsupportedOperationException",
     406: "UnsupportedOperationException",
     503: "ServiceUnavailableException",
 }
+# Clients repeat a question for half a minute before they tell their user of such an answer.
+_ASK_AGAIN: Final = 503
 # What federation calls a table that the registered catalog no longer has.
 _NO_TABLE: Final = "TABLE_NOT_FOUND"
 _WRITES: Final = ["POST", "PUT", "DELETE", "PATCH"]
@@ -120,6 +122,8 @@ def _answer_error(error: Exception) -> tuple[Response, int]:
     if not isinstance(error, KafkaIcebergError | GatewayError):
         _log.error("a load of an Iceberg table failed", exc_info=error)
     found = body["error"]
+    if status == _ASK_AGAIN and not found["retriable"]:
+        status = 400
     return _error(f"{found['message']} [{found['code']}]", status, _TYPES.get(status, "ServerErrorException"))
 
 

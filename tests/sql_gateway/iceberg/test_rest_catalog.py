@@ -16,8 +16,11 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import NoSuchTableError, UnauthorizedError
 
 from sql_gateway.embedded import serve_catalog
-from tests.builders import Lake, commit_until, delete_topic, in_version_3, produce
+from stack import KafkaBroker
+from stack.objects import ObjectStore
+from tests.builders import Lake, commit_until, delete_records, delete_topic, in_version_3, produce
 from tests.conftest import MakeLake
+from tests.object_lakes import object_lake
 from tests.sql_gateway.door import open_door
 
 pytestmark = pytest.mark.kafka
@@ -137,9 +140,18 @@ def test_an_error_of_a_half_is_said_with_its_code(client: FlaskClient, made: Lak
 
     answer = client.get(f"/iceberg/v1/namespaces/lake/tables/{name_of(made)}")
 
-    assert "TOPIC_NOT_FOUND" in error_of(answer)["message"]
     # The frozen half needs no topic, but no cut of the union can be taken without one.
-    assert answer.status_code in (400, 503)
+    assert "TOPIC_NOT_FOUND" in error_of(answer)["message"]
+    assert error_of(answer)["type"] == "IllegalArgumentException"
+
+
+def test_an_error_that_stays_is_no_reason_to_ask_again(client: FlaskClient, made: Lake) -> None:
+    delete_records(made.bootstrap, made.topic, {0: 5})
+
+    answer = client.get(f"/iceberg/v1/namespaces/lake/tables/{name_of(made)}")
+
+    assert "OFFSET_GAP" in error_of(answer)["message"]
+    assert answer.status_code == 400
 
 
 def test_a_gateway_with_a_token_asks_for_it(made: Lake, tmp_path: Path) -> None:
@@ -175,6 +187,23 @@ def test_pyiceberg_reads_the_union_and_its_halves(catalog: RestCatalog, made: La
     commit_until(made)
     assert seqs(catalog, made.table) == list(range(8))
     assert seqs(catalog, f"lake_hot.{name_of(made)}") == []
+
+
+def test_pyiceberg_reads_tables_and_hot_rows_in_an_object_store(
+    broker: KafkaBroker, store: ObjectStore, tmp_path: Path
+) -> None:
+    stored = object_lake(broker.bootstrap, store, tmp_path)
+    stored = stored.having(scratchLocation=f"{store.uri}/scratch-{stored.topic}")
+    send(stored, 0, 6)
+    commit_until(stored, {0: 4})
+    served = serve_catalog({stored.table: stored.merged()})
+
+    # The catalog lends what reaches the store.
+    found = RestCatalog("gateway", uri=served.uri, token=served.token)
+
+    assert seqs(found, stored.table) == list(range(6))
+    assert seqs(found, f"lake_hot.{name_of(stored)}") == [4, 5]
+    assert not list((tmp_path / "store").rglob("snapshots/*"))
 
 
 def test_pyiceberg_hears_what_is_wrong(catalog: RestCatalog, made: Lake) -> None:
