@@ -16,6 +16,7 @@ from werkzeug.exceptions import HTTPException
 
 from foundation.errors import KafkaIcebergError
 from sql_gateway.errors import GatewayError, NotFoundError, envelope
+from sql_gateway.iceberg.as_of_start import reads_as_of_start, with_cut_alone
 from sql_gateway.iceberg.union_catalog import UnionCatalog
 
 _log = logging.getLogger(__name__)
@@ -81,6 +82,8 @@ def iceberg_routes(catalog: UnionCatalog) -> Blueprint:
             return Response(status=204)
         found = catalog.load(name, table)
         metadata = found.metadata
+        if reads_as_of_start(request.user_agent.string):
+            metadata = with_cut_alone(metadata)
         if request.args.get("snapshots") == "refs":
             metadata = _with_refs_only(metadata)
         told = {"metadata-location": found.metadata_location, "metadata": metadata, "config": found.config}

@@ -18,21 +18,13 @@ from pyiceberg.exceptions import NoSuchTableError, UnauthorizedError
 from sql_gateway.embedded import serve_catalog
 from stack import KafkaBroker
 from stack.objects import ObjectStore
-from tests.builders import Lake, commit_until, delete_records, delete_topic, in_version_3, produce
+from tests.builders import Lake, commit_until, delete_records, delete_topic, in_version_3
 from tests.conftest import MakeLake
 from tests.object_lakes import object_lake
 from tests.sql_gateway.door import open_door
+from tests.sql_gateway.iceberg.events import name_of, send
 
 pytestmark = pytest.mark.kafka
-
-
-@pytest.fixture
-def made(lake: MakeLake, tmp_path: Path) -> Lake:
-    """Four records that are cold and two that are hot."""
-    found = lake(partitions=1).having(hotStorePath=str(tmp_path / "store"))
-    send(found, 0, 6)
-    commit_until(found, {0: 4})
-    return found
 
 
 @pytest.fixture
@@ -44,15 +36,6 @@ def client(made: Lake) -> FlaskClient:
 def catalog(made: Lake) -> RestCatalog:
     served = serve_catalog({made.table: made.merged()})
     return RestCatalog("gateway", uri=served.uri, token=served.token)
-
-
-def send(lake: Lake, first: int, end: int) -> None:
-    records = [{"producer": "p", "seq": seq, "run": "r"} for seq in range(first, end)]
-    produce(lake.bootstrap, lake.topic, records, partition=0)
-
-
-def name_of(lake: Lake) -> str:
-    return lake.table.partition(".")[2]
 
 
 def seqs(catalog: RestCatalog, name: str) -> list[int]:
@@ -100,6 +83,22 @@ def test_a_table_is_its_metadata_at_a_fresh_cut(client: FlaskClient, made: Lake)
     assert first["metadata-location"] == again["metadata-location"] != later["metadata-location"]
     assert later["metadata"]["table-uuid"] == str(made.load().metadata.table_uuid)
     assert later["metadata"]["snapshots"][-1]["summary"]["kafkaiceberg.rows-hot"] == "3"
+
+
+def test_who_reads_as_of_a_time_is_shown_the_cut_alone(client: FlaskClient, made: Lake) -> None:
+    """Of two snapshots such a client would take the one before, which has no hot rows."""
+    path = f"/iceberg/v1/namespaces/{{}}/tables/{name_of(made)}"
+    agent = {"User-Agent": "duckdb/v1.5.5(linux_amd64) python"}
+    others = client.get(path.format("lake")).get_json()["metadata"]
+
+    union = client.get(path.format("lake"), headers=agent).get_json()["metadata"]
+    cold = client.get(path.format("lake_cold"), headers=agent).get_json()["metadata"]
+
+    [shown] = union["snapshots"]
+    assert shown["snapshot-id"] == others["current-snapshot-id"] == union["current-snapshot-id"]
+    assert shown["timestamp-ms"] == union["last-updated-ms"] < others["last-updated-ms"]
+    assert [ref["snapshot-id"] for ref in union["refs"].values()] == [shown["snapshot-id"]]
+    assert cold == client.get(path.format("lake_cold")).get_json()["metadata"]
 
 
 def test_clients_may_ask_for_the_snapshots_of_refs_only(client: FlaskClient, made: Lake) -> None:

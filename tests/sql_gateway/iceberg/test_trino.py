@@ -20,12 +20,13 @@ from stack import KafkaBroker, StackError
 from stack.java import newer_java
 from stack.objects import ObjectStore
 from stack.trino import JAVA, TrinoError, TrinoServer
-from tests.builders import EVENTS, Lake, commit_until, produce, unique
+from tests.builders import EVENTS, Lake, commit_until, unique
 from tests.coldset.agreement import as_sorted, as_typed
 from tests.conftest import MakeLake
 from tests.federation.ephemeral.hot_rows import give_topic
 from tests.federation.ephemeral.recorded_shapes import SHAPES, play
 from tests.object_lakes import object_lake
+from tests.sql_gateway.iceberg.events import send
 from tests.sql_gateway.iceberg.trino_values import as_rows
 
 UNREAD = 4
@@ -41,15 +42,6 @@ def trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrinoServer]:
         pytest.skip(f"Trino does not run here: {exc}")
     with TrinoServer.start(tmp_path_factory.mktemp("trino") / "server") as running:
         yield running
-
-
-@pytest.fixture
-def made(lake: MakeLake, tmp_path: Path) -> Lake:
-    """Four records that are cold and two that are hot."""
-    found = lake(partitions=1).having(hotStorePath=str(tmp_path / "store"))
-    send(found, 0, 6)
-    commit_until(found, {0: 4})
-    return found
 
 
 @pytest.fixture
@@ -71,11 +63,6 @@ def attach(trino: TrinoServer, served: EmbeddedCatalog, **settings: str) -> str:
         },
     )
     return name
-
-
-def send(lake: Lake, first: int, end: int) -> None:
-    records = [{"producer": "p", "seq": seq, "run": "r"} for seq in range(first, end)]
-    produce(lake.bootstrap, lake.topic, records, partition=0)
 
 
 def seqs(trino: TrinoServer, table: str, where: str = "true") -> list[int]:
