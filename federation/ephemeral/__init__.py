@@ -9,6 +9,7 @@ from federation.ephemeral.ephemeral_snapshot import (
     epochs_of,
     storage_of_cut,
 )
-from federation.ephemeral.publisher import CUT_PROPERTY, publish_cut
+from federation.ephemeral.publisher import publish_cut
+from federation.ephemeral.summary import CUT_PROPERTY
 
 __all__ = ["CUT_PROPERTY", "EphemeralSnapshot", "cold_metadata", "epochs_of", "publish_cut", "storage_of_cut"]
