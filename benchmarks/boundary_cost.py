@@ -29,7 +29,7 @@ from coldset.table.catalog import open_catalog, pin
 from coldset.write.data_writer import write_files
 from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY, render_offsets
 from federation.boundary.resolve import resolve_boundary
-from federation.options.definition import TableDefinition, define, merge_options
+from federation.options.table_definition import TableDefinition, define, merge_options
 from foundation.deadline import Deadline
 from hotset.kafka.client import connect
 from hotset.kafka.offsets import Isolation

@@ -25,7 +25,7 @@ from coldset.prune.predicate import Compared
 from coldset.table.catalog import open_catalog, pin
 from federation.engine.run.answer import Limits
 from federation.engine.run.query import run_query
-from federation.options.definition import merge_options
+from federation.options.table_definition import merge_options
 from stack.spark_writer import SparkWriter
 
 TABLE: Final = "lake.rows"

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from benchmarks.flat import DDL
 from federation.cut.take import take_cut
-from federation.options.definition import merge_options
+from federation.options.table_definition import merge_options
 from federation.plan import answer_schema, plan_hot
 from federation.read.split_reader import read_split
 from foundation.deadline import Deadline

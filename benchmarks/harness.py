@@ -29,8 +29,8 @@ from confluent_kafka import KafkaError, Producer
 
 from coldset.write.data_writer import write_files
 from federation.cut.take import take_cut
-from federation.options.definition import merge_options
 from federation.options.secrets import resolve
+from federation.options.table_definition import merge_options
 from federation.plan import answer_schema, plan_hot
 from federation.read.split_reader import read_split
 from pipeline.freeze import Staged, commit

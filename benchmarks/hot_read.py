@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, TopicPartition
 from benchmarks import flat
 from benchmarks.harness import Report, interleave, median, note, open_folder, run, time_ms
 from federation.cut.take import take_cut
-from federation.options.definition import merge_options
+from federation.options.table_definition import merge_options
 from federation.plan import answer_schema, plan_hot
 from federation.read.split_reader import read_split
 from foundation.deadline import Deadline

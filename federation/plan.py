@@ -7,6 +7,7 @@ splits; Spark may ask twice for one statement. The file reads no records.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pyarrow as pa
 from coldset.files import ColdFile
 from coldset.plan import MatchingFiles, ParquetScan, plan_cold, plan_matching, plan_parquet_scan
 from coldset.prune import Predicate
-from federation.boundary import layout_of
+from federation.boundary import epoch_unit_of, layout_of
 from federation.cut import TakenCut
 from federation.errors import HotBudgetError, OptionError
 from federation.options import Part, storage_for
@@ -121,6 +122,9 @@ def plan_hot(
     require_columns(definition.record_format, whole, columns)
     filled = _filled(taken, columns)
     starts = {found.partition: found.start for found in cut.ranges}
+    record_format = definition.record_format
+    if record_format.epoch_unit is None:
+        record_format = replace(record_format, epoch_unit=epoch_unit_of(taken.committed, definition))
     groups = [(piece,) for r in ranges for piece in divide(r, definition.max_records_per_split)]
     return tuple(
         HotSplit(
@@ -131,7 +135,7 @@ def plan_hot(
             ranges=group,
             starts=starts,
             leader_epoch=epochs,
-            record_format=definition.record_format,
+            record_format=record_format,
             kafka_columns=columns,
             part=part,
             schema=schema,

@@ -7,7 +7,7 @@ not hold anything secret, for it goes to whoever asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -32,9 +32,13 @@ COUNTED: Final = (
     "records_resident",
     "records_bad",
     "first_bad",
+    "unmapped",
     "newest_record_ms",
     "newest_age_ms",
 )
+
+
+MOST_UNMAPPED: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class TableReceipt:
         records_fetched, records_resident: Hot records read from Kafka, and found in the hot store.
         records_bad: Hot records that are no rows of the table, and were not an error (`badRecords`).
         first_bad: The first of these by partition and offset, with the reasons.
+        unmapped: Paths of fields of hot records, or of records that were read with them, that the table has
+            no column for: their values are in no answer. Of more than `MOST_UNMAPPED` the first by name.
         as_of_ms: When the end offsets were asked for (epoch milliseconds, UTC).
         newest_record_ms: Newest timestamp among the hot records, if any.
         boundary: Where the boundary was found and how sure that is; None for a cut
@@ -106,6 +112,7 @@ class TableReceipt:
     records_resident: int
     records_bad: int
     first_bad: tuple[BadRecord, ...]
+    unmapped: tuple[str, ...]
     newest_record_ms: int | None
     boundary: Mapping[str, str] | None
     assumed: tuple[Assumption, ...]
@@ -152,6 +159,7 @@ class TableReceipt:
             "records_resident": self.records_resident,
             "records_bad": self.records_bad,
             "first_bad": [asdict(found) for found in self.first_bad],
+            "unmapped": list(self.unmapped),
             "newest_record_ms": self.newest_record_ms,
             "newest_age_ms": self.newest_age_ms,
             "partitions": [
@@ -201,11 +209,7 @@ def build_receipt(
         as_of_ms=taken.as_of_ms,
         partitions=tuple(
             PartitionReceipt(
-                partition=r.partition,
-                committed=cut.committed(r.partition),
-                start=r.start,
-                end=r.end,
-                held_back=taken.held_back(r.partition),
+                r.partition, cut.committed(r.partition), r.start, r.end, taken.held_back(r.partition)
             )
             for r in cut.ranges
         ),
@@ -223,6 +227,7 @@ def build_receipt(
         records_resident=meter.reading.records_resident,
         records_bad=meter.counts.bad,
         first_bad=meter.counts.first_bad,
+        unmapped=tuple(sorted(meter.counts.unmapped)[:MOST_UNMAPPED]),
         newest_record_ms=meter.counts.newest_ms,
         boundary=None
         if taken.committed is None
@@ -241,48 +246,3 @@ def build_receipt(
             **meter.reading.stages_ms,
         },
     )
-
-
-def render_bad(found: Sequence[BadRecord]) -> list[str]:
-    """Return a line for each bad record."""
-    return [f"partition {each.partition} offset {each.offset}: {each.reason}" for each in found]
-
-
-def render_assumed(assumed: Sequence[Assumption]) -> list[str]:
-    """Return a line for each thing that was taken for granted."""
-    return [f"assumed: {each.value}: {each.meaning}" for each in assumed]
-
-
-def render_reader_schema(found: ReaderSchema) -> str:
-    """Return a line that tells which schema `readerSchema=latest` is."""
-    return f"reader's schema: version {found.version}, id {found.schema_id}, the latest at the cut"
-
-
-def render_receipt(receipt: TableReceipt) -> str:
-    """Return the receipt as a few lines for a terminal."""
-    age = "none hot" if receipt.newest_age_ms is None else f"{receipt.newest_age_ms} ms old"
-    lines = [
-        f"{receipt.table}: snapshot {receipt.snapshot_id}, {receipt.rows_cold} cold + "
-        f"{receipt.rows_hot} hot rows, "
-        f"newest record {age}"
-    ]
-    for p in receipt.partitions:
-        held = f", {p.held_back} offsets held back by an open transaction" if p.held_back else ""
-        lines.append(f"  partition {p.partition}: committed {p.committed}, hot [{p.start}, {p.end}){held}")
-    if receipt.boundary is not None:
-        lines.append(f"  boundary: {receipt.boundary['provenance']} ({receipt.boundary['confidence']})")
-    lines.extend(f"  {line}" for line in render_assumed(receipt.assumed))
-    lines.append(
-        f"  files: {receipt.files_read} read ({receipt.bytes_read} bytes), {receipt.files_pruned} left out"
-    )
-    if receipt.rows_skipped:
-        lines.append(f"  skipped: {receipt.rows_skipped} hot records without a value")
-    if receipt.records_bad:
-        lines.append(f"  bad: {receipt.records_bad} hot records are no rows of the table")
-        lines.extend(f"    {line}" for line in render_bad(receipt.first_bad))
-    lines.extend(f"  gap accepted: partition {p} [{start}, {end})" for p, start, end in receipt.gaps)
-    if receipt.reader_schema is not None:
-        lines.append(f"  {render_reader_schema(receipt.reader_schema)}")
-    stages = ", ".join(f"{stage} {ms:.1f}" for stage, ms in receipt.stages_ms.items())
-    lines.append(f"  milliseconds: {stages}")
-    return "\n".join(lines)

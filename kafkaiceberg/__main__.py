@@ -212,7 +212,7 @@ def _adopt(parsed: argparse.Namespace) -> int:
 
 def _freeze(parsed: argparse.Namespace) -> int:
     require_extra("spark", "kafkaiceberg freeze")
-    from federation.receipt import render_bad
+    from kafkaiceberg.render import render_left_out
     from pipeline.freeze import freeze_once
     from pipeline.session import open_session
 
@@ -230,9 +230,8 @@ def _freeze(parsed: argparse.Namespace) -> int:
                     f"{done.elapsed_ms:.0f} ms",
                     flush=True,
                 )
-                if done.bad.records:
-                    print(f"  bad: {done.bad.records} records are no rows and were left out", flush=True)
-                    print("\n".join(f"    {line}" for line in render_bad(done.bad.first)), flush=True)
+                for line in render_left_out(done.left_out):
+                    print(f"  {line}", flush=True)
             except KafkaIcebergError as exc:
                 # What may go away by itself is tried again; what may not ends the job.
                 if every_s is None or exc.kind != "external":

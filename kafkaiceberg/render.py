@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from federation.cut import TakenCut
 from federation.engine import Answer
 from federation.errors import BoundaryUnknownError
-from federation.receipt import render_assumed, render_reader_schema, render_receipt
+from federation.receipt_lines import (
+    render_assumed,
+    render_bad,
+    render_reader_schema,
+    render_receipt,
+    render_unmapped,
+)
 from hotset.native import native_available
 from kafkaiceberg import __version__
+
+if TYPE_CHECKING:
+    from pipeline.freeze import LeftOut
 
 
 def render_version() -> str:
@@ -94,3 +103,14 @@ def text_table(names: list[str], rows: list[list[str]]) -> str:
 
 def _text(value: Any) -> str:
     return "NULL" if value is None else str(value)
+
+
+def render_left_out(left_out: LeftOut) -> list[str]:
+    """Return lines that tell what a freeze has left out for good; none if that is nothing."""
+    lines = []
+    if left_out.records:
+        lines.append(f"bad: {left_out.records} records are no rows and were left out")
+        lines.extend(f"  {line}" for line in render_bad(left_out.first))
+    if left_out.unmapped:
+        lines.append(f"left out, without a column: {render_unmapped(left_out.unmapped)}")
+    return lines

@@ -48,10 +48,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Records that are no rows: how many, and the first of them."""
+    """What of the records is in no row: those that are none, and fields that no column is for.
+
+    Attributes:
+        records: How many records are no rows.
+        first: The first of them.
+        unmapped: Paths of fields of the others that the table has no column for, in order.
+    """
 
     records: int = 0
     first: tuple[BadRecord, ...] = ()
+    unmapped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,7 @@ class FreezeResult:
         table: The table.
         snapshot_id: The new snapshot, or None if there was nothing to freeze.
         rows: Records that became part of the table.
-        bad: Records of the cut that are no rows and were left out for good (`badRecords=skip`).
+        left_out: What was left out for good: records that are no rows (`badRecords=skip`), and fields.
         files: Data files written.
         cut: The cut that was frozen; its ends are the new boundary.
         elapsed_ms: How long it took.
@@ -74,7 +81,7 @@ class FreezeResult:
     files: int
     cut: Cut
     elapsed_ms: float
-    bad: LeftOut
+    left_out: LeftOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,7 @@ class Staged:
     taken: TakenCut
     files: tuple[Any, ...]
     rows: int
-    bad: LeftOut = LeftOut()
+    left_out: LeftOut = LeftOut()
 
 
 def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult:
@@ -117,7 +124,7 @@ def freeze_once(spark: SparkSession, options: Mapping[str, str]) -> FreezeResult
         len(staged.files),
         taken.cut,
         _since_ms(began_s),
-        staged.bad,
+        staged.left_out,
     )
     _log.info("froze %d rows of %s into snapshot %s", result.rows, result.table, snapshot_id)
     return result
@@ -160,7 +167,7 @@ def commit(staged: Staged) -> int:
     """
     cut, definition = staged.taken.cut, staged.taken.definition
     catalog = open_catalog(definition.catalog_name, resolve(definition.catalog_properties))
-    left_out = {BAD_PROPERTY: str(staged.bad.records)} if staged.bad.records else {}
+    left_out = {BAD_PROPERTY: str(staged.left_out.records)} if staged.left_out.records else {}
     return commit_append(
         catalog,
         cut.table,
@@ -242,7 +249,8 @@ def _write_split(metadata: Any, storage: Callable[[], dict[str, str]], split: Ho
 
 def _left_out(meters: Sequence[HotMeter]) -> LeftOut:
     first = sorted(found for meter in meters for found in meter.counts.first_bad)
-    return LeftOut(sum(meter.counts.bad for meter in meters), tuple(first[:NAMED]))
+    unmapped = set[str]().union(*(meter.counts.unmapped for meter in meters))
+    return LeftOut(sum(meter.counts.bad for meter in meters), tuple(first[:NAMED]), tuple(sorted(unmapped)))
 
 
 def _delete(taken: TakenCut, files: tuple[Any, ...]) -> None:

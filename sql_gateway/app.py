@@ -22,7 +22,7 @@ from federation.engine import Answer, run_query
 from federation.options import OPTIONS, Config, merge_options, split_name
 from federation.plan import answer_schema
 from federation.receipt import COUNTED, build_receipt
-from sql_gateway.admission import require_token
+from sql_gateway.admission import require_own_origin, require_token
 from sql_gateway.errors import BadRequestError, ForbiddenHostError, NotFoundError, envelope
 from sql_gateway.iceberg import UnionCatalog, iceberg_routes
 from sql_gateway.protocol import ARROW_STREAM, JSON, SqlRequest, parse_body, render_arrow, render_json
@@ -53,6 +53,7 @@ def create_app(config: Config, settings: GatewaySettings, warmer: Warmer | None 
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     tables = gateway_tables(config)
     app.before_request(lambda: _admit(settings))
+    app.after_request(_keep_to_own_origin)
     app.register_error_handler(Exception, _answer_error)
     _add_sql(app, tables, settings)
     _add_tables(app, tables)
@@ -95,14 +96,19 @@ def _add_sql(app: Flask, tables: Mapping[str, Mapping[str, str]], settings: Gate
 
     @app.post("/v1/sql")
     def post_sql() -> Response:
+        # A form of any web page can send other types without asking.
+        if not request.is_json:
+            raise BadRequestError("the body is JSON; say so with the header 'Content-Type: application/json'")
         try:
-            body = request.get_json(force=True, silent=True)
+            body = request.get_json(silent=True)
         except RecursionError:
             body = None
         return run(parse_body(body))
 
     @app.get("/v1/sql")
     def get_sql() -> Response:
+        if request.method == "HEAD":  # which would run a statement for nobody
+            raise MethodNotAllowed(["GET", "POST"])
         sql = request.args.get("q")
         if sql is None:
             raise BadRequestError("no statement: use /v1/sql?q=SELECT ...")
@@ -161,9 +167,17 @@ def _admit(settings: GatewaySettings) -> None:
     host = urlsplit(f"//{request.host}").hostname or ""
     if settings.is_loopback and not is_loopback(host):
         raise ForbiddenHostError(f"this gateway answers for this machine only, not for host {host!r}")
+    require_own_origin()
     if settings.token is None or request.path == "/healthz":
         return
     require_token(settings.token)
+
+
+def _keep_to_own_origin(response: Response) -> Response:
+    # A page of another origin must neither show an answer nor run it.
+    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
 
 
 def _is_abandoned() -> Callable[[], bool]:

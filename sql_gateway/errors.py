@@ -8,6 +8,7 @@ its own. Unknown exceptions show no text to the client: it may hold anything.
      ├ BadRequestError         user   400
      ├ UnauthorizedError       user   401
      ├ ForbiddenHostError      user   403
+     ├ ForbiddenOriginError    user   403
      └ NotFoundError           user   404
 """
 
@@ -47,6 +48,14 @@ class ForbiddenHostError(GatewayError):
     """The request names a host that this gateway does not answer for."""
 
     code = "FORBIDDEN_HOST"
+    kind = "user"
+    status = 403
+
+
+class ForbiddenOriginError(GatewayError):
+    """A web page of another origin makes the request."""
+
+    code = "FORBIDDEN_ORIGIN"
     kind = "user"
     status = 403
 

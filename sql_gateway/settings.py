@@ -8,6 +8,7 @@ checked here, before anything listens.
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -53,6 +54,9 @@ SETTINGS: Final = OptionSet(
 )
 
 
+_TOKEN: Final = re.compile("[!-~]+")
+
+
 @dataclass(frozen=True, slots=True)
 class GatewaySettings:
     """Settled settings. Invariant: without a token, `host` is loopback."""
@@ -79,6 +83,13 @@ def parse_settings(given: Mapping[str, str]) -> GatewaySettings:
             would let strangers in.
     """
     settled = SETTINGS.check(given)
+    token = resolve(settled).get("token")
+    if token is not None and not _TOKEN.fullmatch(token):
+        raise OptionError(
+            "the gateway's token resolves to nothing, or to text with spaces, line ends or letters that no "
+            "header can carry; set it to printable ASCII without spaces",
+            option="token",
+        )
     host = SETTINGS.text_of(settled, "host")
     if "token" not in settled and not is_loopback(host):
         raise OptionError(
@@ -90,7 +101,7 @@ def parse_settings(given: Mapping[str, str]) -> GatewaySettings:
         host=host,
         port=SETTINGS.integer_of(settled, "port"),
         threads=SETTINGS.integer_of(settled, "threads"),
-        token=resolve(settled).get("token"),
+        token=token,
         limits=Limits(
             timeout_ms=SETTINGS.integer_of(settled, "timeoutMs"),
             max_rows=SETTINGS.integer_of(settled, "maxRows"),

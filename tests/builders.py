@@ -28,8 +28,8 @@ from federation.cut.take import TakenCut, take_cut
 from federation.engine.run.answer import Answer
 from federation.engine.run.query import run_query
 from federation.options.config import Config
-from federation.options.definition import merge_options
 from federation.options.secrets import resolve
+from federation.options.table_definition import merge_options
 from federation.plan import answer_schema, plan_hot
 from federation.read.split_reader import read_split
 from federation.table import FederatedTable, open_table

@@ -13,7 +13,7 @@ from federation.boundary.flink import FLINK_CHECKPOINT_ID, FLINK_JOB_ID, FLINK_O
 from federation.boundary.offset_set import EMPTY, Spans, span, union
 from federation.boundary.property import OFFSETS_PROPERTY, PIN_TAG, parse_offsets, render_offsets
 from federation.boundary.redpanda import REDPANDA_MARK
-from federation.boundary.resolve import marks_of, resolve_boundary
+from federation.boundary.resolve import epoch_unit_of, marks_of, resolve_boundary
 from federation.boundary.spark import SPARK_EPOCH_ID, SPARK_QUERY_ID
 from federation.boundary.whole_log import begin_again, begin_at_log_start
 
@@ -37,6 +37,7 @@ __all__ = [
     "begin_again",
     "begin_at_log_start",
     "confidence_of",
+    "epoch_unit_of",
     "in_order",
     "isolation_of",
     "layout_of",

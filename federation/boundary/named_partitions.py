@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coldset.table import Ancestry, PinnedTable
-from federation.boundary.next_commit import await_newer
+from federation.boundary.await_commit import await_newer
 from federation.errors import BoundaryUnknownError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline

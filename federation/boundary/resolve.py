@@ -29,6 +29,7 @@ from federation.boundary.spark import SPARK_QUERY_ID, resolve_spark
 from federation.errors import BoundaryUnknownError, NotOneToOneError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline
+from hotset.decode import EpochUnit
 from hotset.kafka import KafkaClient
 
 Resolve = Callable[[PinnedTable, TableDefinition, KafkaClient, Deadline], CommittedOffsets]
@@ -44,19 +45,21 @@ class Resolver:
         mark: How the summary property begins that this writer leaves in its
             snapshots; None if it leaves none.
         resolve: Finds the boundary of the pinned snapshot, which is not None.
+        epoch_unit: What a number of JSON is to the writer in a column of timestamps, unless told otherwise.
     """
 
     name: str
     writer: str
     mark: str | None
     resolve: Resolve
+    epoch_unit: EpochUnit = EpochUnit.MILLIS
 
 
 RESOLVERS: Final = (
     Resolver("summary", "kafkaiceberg freeze", OFFSETS_PROPERTY, resolve_summary),
-    Resolver("spark", "Spark streaming", SPARK_QUERY_ID, resolve_spark),
+    Resolver("spark", "Spark streaming", SPARK_QUERY_ID, resolve_spark, EpochUnit.SECONDS),
     Resolver("connect", "Kafka Connect", CONNECT_OFFSETS_PREFIX, resolve_connect),
-    Resolver("flink", "Flink", FLINK_JOB_ID, resolve_flink),
+    Resolver("flink", "Flink", FLINK_JOB_ID, resolve_flink, EpochUnit.NONE),
     Resolver("redpanda", "Redpanda", REDPANDA_MARK, resolve_redpanda),
     Resolver("columns", "any writer that keeps Kafka columns", None, resolve_columns),
     Resolver("declared", "a writer you speak for", None, resolve_declared),
@@ -84,6 +87,14 @@ def resolve_boundary(
         # A table that has no snapshot at all holds nothing, which is known for sure.
         return CommittedOffsets(None, None, {}, None, "summary", "a table without snapshots", Basis.RECORD)
     return remember(pinned, definition, partial(_resolve, pinned, definition, client, deadline))
+
+
+def epoch_unit_of(committed: CommittedOffsets | None, definition: TableDefinition) -> EpochUnit:
+    """Return what a number of JSON is to a table's writer in a column of timestamps."""
+    name = definition.boundary
+    if name == "auto" and committed is not None:
+        name = committed.resolver
+    return _BY_NAME[name].epoch_unit if name in _BY_NAME else EpochUnit.MILLIS
 
 
 def _resolve(

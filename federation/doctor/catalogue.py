@@ -266,6 +266,14 @@ KINDS: Final = (
         "table property `kafkaiceberg.merge`.",
     ),
     Kind(
+        "FIELDS_UNMAPPED",
+        "warning",
+        "Values of these fields are in no answer, and are lost for good once the records are committed.",
+        "The newest 10,000 hot offsets of each partition are decoded as for a query. With nothing hot "
+        "nothing is known.",
+        "Add a column with the name of the field, or leave it: the finding is no more than that.",
+    ),
+    Kind(
         "TABLE_NOT_SUPPORTED",
         "error",
         "Queries of this snapshot fail.",

@@ -130,6 +130,24 @@ def check_merge(facts: Facts) -> Iterator[Finding]:
     )
 
 
+def check_fields(facts: Facts) -> Iterator[Finding]:
+    """Find fields of hot records that the table has no column for.
+
+    Raises:
+        MissingPartError: The hot records are not known.
+    """
+    found = have(facts.fields)
+    if found.unmapped:
+        names = ", ".join(found.unmapped[:_SHOWN])
+        yield Finding(
+            "FIELDS_UNMAPPED",
+            Severity.WARNING,
+            f"table {facts.table} has no column for {len(found.unmapped)} fields of its hot records, whose "
+            f"values no answer has and no commit keeps: {names}",
+            {"fields": list(found.unmapped), "records": found.rows, "bad": found.bad},
+        )
+
+
 def check_readable(facts: Facts) -> Iterator[Finding]:
     """Find out whether a query could read the snapshot at all.
 

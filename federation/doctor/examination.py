@@ -16,8 +16,9 @@ from coldset.table import PinnedTable
 from federation.boundary import CommittedOffsets, isolation_of, resolve_boundary
 from federation.cut import pin_table
 from federation.doctor import check_history, check_log, check_records, check_table
-from federation.doctor.examined_facts import Facts, Missing, MissingPartError
+from federation.doctor.examined_facts import Facts, FieldFacts, Missing, MissingPartError
 from federation.doctor.findings import Finding, Report, Unchecked
+from federation.doctor.gather_fields import gather_fields
 from federation.doctor.gather_log import gather_log, gather_records, gather_retention
 from federation.doctor.gather_table import find_unreadable, gather_files, gather_history, gather_positions
 from federation.errors import BoundaryUnknownError, OptionError
@@ -51,6 +52,7 @@ CHECKS: Final = (
     Check(("ROWS_WITHOUT_POSITION",), check_table.check_positions),
     Check(("TABLE_NOT_SUPPORTED",), check_table.check_readable),
     Check(("MERGE_NEEDED",), check_table.check_merge),
+    Check(("FIELDS_UNMAPPED",), check_table.check_fields),
     Check(("BOUNDARY_REGRESSION",), check_history.check_regression),
     Check(("BOUNDARY_AT_RISK",), check_history.check_expiry),
     Check(("BOUNDARY_UNKNOWN",), check_history.check_boundary),
@@ -91,7 +93,8 @@ def examine(
     if OPTIONS.value_of(options, "read") == "hot":
         raise OptionError("read=hot reads no table, so there is nothing to examine", option="read")
     pinned, definition = pin_table(options)
-    report = judge(_gather(pinned, definition, look_back, warn_within_ms))
+    fields = _PLAIN if definition.topic is None else gather_fields(options)
+    report = judge(_gather(pinned, definition, fields, look_back, warn_within_ms))
     for _ in range(_AGAIN):
         if not any(finding.code in _RACES for finding in report.findings):
             break
@@ -100,7 +103,7 @@ def examine(
         pinned, definition = pin_table(options)
         if pinned.snapshot_id == seen:
             break
-        report = judge(_gather(pinned, definition, look_back, warn_within_ms))
+        report = judge(_gather(pinned, definition, fields, look_back, warn_within_ms))
     return report
 
 
@@ -139,7 +142,13 @@ def _grouped(unchecked: list[Unchecked]) -> tuple[Unchecked, ...]:
     return tuple(Unchecked(tuple(found), why, failed) for (why, failed), found in codes.items())
 
 
-def _gather(pinned: PinnedTable, definition: TableDefinition, look_back: int, warn_within_ms: int) -> Facts:
+def _gather(
+    pinned: PinnedTable,
+    definition: TableDefinition,
+    fields: FieldFacts | Missing,
+    look_back: int,
+    warn_within_ms: int,
+) -> Facts:
     unreadable = find_unreadable(pinned, definition)
     facts = Facts(
         table=definition.name,
@@ -162,6 +171,7 @@ def _gather(pinned: PinnedTable, definition: TableDefinition, look_back: int, wa
         log=_PLAIN,
         retention=_PLAIN,
         records=_PLAIN,
+        fields=fields,
     )
     if definition.topic is None:
         return facts

@@ -170,6 +170,21 @@ class RecordFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldFacts:
+    """What the newest hot records have that the table has not.
+
+    Attributes:
+        rows: Records that are rows of the table.
+        bad: Records that are none.
+        unmapped: Paths of fields of the former that no column is for, in order.
+    """
+
+    rows: int
+    bad: int
+    unmapped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """All that an examination gathered, before it is judged.
 
@@ -198,3 +213,4 @@ class Facts:
     log: LogFacts | Missing
     retention: RetentionFacts | Missing
     records: RecordFacts | Missing
+    fields: FieldFacts | Missing

@@ -11,7 +11,10 @@ Secrets stay references here, until `resolve` is called where something connects
 """
 
 from federation.options.config import Config, load_config, note_absence
-from federation.options.definition import (
+from federation.options.option_set import Option, OptionSet
+from federation.options.option_table import OPTIONS, REGISTRY_PREFIX
+from federation.options.secrets import resolve, storage_for
+from federation.options.table_definition import (
     Part,
     TableDefinition,
     define,
@@ -19,9 +22,6 @@ from federation.options.definition import (
     split_name,
     store_settings,
 )
-from federation.options.option import Option, OptionSet
-from federation.options.options import OPTIONS, REGISTRY_PREFIX
-from federation.options.secrets import resolve, storage_for
 
 __all__ = [
     "OPTIONS",

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from federation.errors import OptionError
-from federation.options.options import OPTIONS
+from federation.options.option_table import OPTIONS
 
 CONFIG_VARIABLE: Final = "KAFKAICEBERG_CONFIG"
 CONFIG_NAME: Final = "kafkaiceberg.toml"

@@ -9,6 +9,7 @@ from hotset.decode.bad_records import LETTERS, MARKS, BadRecord, BadRecords
 from hotset.decode.decoded import Decoded, Fault
 from hotset.decode.envelope import ENVELOPES, Envelope
 from hotset.decode.formats import FORMATS, RecordFormat, require_columns
+from hotset.decode.json import EpochUnit
 from hotset.decode.position import FIELDS, Source, can_fill, check_source, is_time
 from hotset.decode.rows import DecodedRows, RowDecoder
 
@@ -23,6 +24,7 @@ __all__ = [
     "Decoded",
     "DecodedRows",
     "Envelope",
+    "EpochUnit",
     "Fault",
     "RecordFormat",
     "RowDecoder",

@@ -22,8 +22,8 @@ from hotset.kafka import HEADERS_TYPE
 class BadRecords(StrEnum):
     """The policy of a topic, as users write it.
 
-    Only `FAIL` looks no further than the columns that are wanted: under the others a
-    record must be bad or good whatever a statement asks for, so whole rows are judged.
+    Under those that go on without bad records, a record must be bad or good whatever a
+    statement asks for, so whole rows are judged.
     """
 
     FAIL = "fail"

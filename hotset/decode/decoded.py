@@ -34,10 +34,16 @@ class Decoded:
 
     Invariant: `rows` has the names and types that were asked for; faults are in
     the order of rows, at most one each, and such a row is null in every column.
+
+    Attributes:
+        rows: The rows.
+        faults: What is bad.
+        unmapped: Paths of fields that rows had and that no column wanted is for; of very many not all.
     """
 
     rows: pa.RecordBatch
     faults: tuple[Fault, ...] = ()
+    unmapped: frozenset[str] = frozenset()
 
 
 class MisfitError(Exception):
@@ -48,7 +54,7 @@ def select_rows(decoded: Decoded, kept: pa.BooleanArray) -> Decoded:
     """Return what was decoded of some of the payloads, in their order."""
     place = {row: number for number, row in enumerate(pc.indices_nonzero(kept).to_pylist())}
     faults = tuple(Fault(place[each.row], each.reason) for each in decoded.faults if each.row in place)
-    return Decoded(decoded.rows.filter(kept), faults)
+    return Decoded(decoded.rows.filter(kept), faults, decoded.unmapped)
 
 
 class Decoder(Protocol):

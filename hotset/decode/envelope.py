@@ -9,8 +9,8 @@ by the decoder of its format; this file must not know formats or offsets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from hotset.decode.cdc_column import CDC, KEY, cdc_from, check_cdc, is_cdc
 from hotset.decode.decoded import Decoded, Decoder, Fault, batch_of, nulls_of
+from hotset.decode.matching_fields import marked_field
 from hotset.decode.unwrap import decode_unwrapped
 from hotset.errors import UnsupportedFormatError
 
@@ -147,7 +148,7 @@ class EnvelopeDecoder:
         of_rows = [column.with_nullable(nullable=True) for column in schema if column.name not in ours]
         names = sorted(set(self._shape.rows.values())) if of_rows else []
         wanted = [pa.field(self._shape.operation, pa.string())]
-        wanted += [pa.field(name, pa.struct(of_rows)) for name in names]
+        wanted += [marked_field(pa.field(name, pa.struct(of_rows)), schema) for name in names]
         if cdc is not None:
             wanted += [pa.field("source", _SOURCE), pa.field("ts_ms", pa.int64())]
         told = decode_unwrapped(
@@ -165,7 +166,7 @@ class EnvelopeDecoder:
                 if payloads[row].is_valid:
                     faults.setdefault(row, Fault(row, f"its value is no change of a row: {reason}"))
         rows = batch_of([columns[column.name] for column in schema], schema, len(payloads))
-        return _without(rows, faults)
+        return replace(_without(rows, faults), unmapped=frozenset(_within(names, told.unmapped)))
 
     def _chosen(
         self, told: pa.RecordBatch, payloads: pa.BinaryArray, names: list[str], faults: dict[int, Fault]
@@ -206,6 +207,12 @@ def _taken(told: pa.RecordBatch, names: list[str], chosen: pa.Int64Array, column
     count = told.num_rows
     places = pc.add(pc.multiply(chosen, count), pa.arange(0, count))
     return pa.concat_arrays(pieces).take(places)
+
+
+def _within(names: Iterable[str], paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths of fields of rows; what an envelope has besides is no loss."""
+    for name in names:
+        yield from (path.removeprefix(f"{name}.") for path in paths if path.startswith(f"{name}."))
 
 
 def _without(rows: pa.RecordBatch, faults: dict[int, Fault]) -> Decoded:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from hotset.decode.bad_records import BadRecords
 from hotset.decode.decoded import Decoder
 from hotset.decode.envelope import Envelope, EnvelopeDecoder, check_envelope, rows_in
 from hotset.decode.framed import KINDS, FramedDecoder, Side
-from hotset.decode.json import decode_json
+from hotset.decode.json import EpochUnit, decode_json
 from hotset.decode.raw import RAW, raw_decoder, require_raw_column
 from hotset.errors import RegistryConfigError, SchemaMismatchError, UnsupportedFormatError
 from hotset.registry import RegisteredSchema, SchemaRegistry
@@ -39,6 +40,8 @@ class RecordFormat:
         key_fields: The columns that keys fill.
         registry: Properties of the schema registry without their prefix; secrets are references.
         envelope: How values tell of changes to rows, if they do.
+        epoch_unit: What a number of JSON in a column of timestamps counts; None if that is what the table's
+            writer takes it for, which is not known yet.
         reader_schema: Whose aliases and defaults count for Avro values: `none`, or a schema's id; `latest`
             until it is known which id that is.
     """
@@ -51,6 +54,7 @@ class RecordFormat:
     registry: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     reader_schema: str = "none"
     envelope: Envelope | None = None
+    epoch_unit: EpochUnit | None = EpochUnit.MILLIS
 
     @property
     def needs_registry(self) -> bool:
@@ -93,8 +97,9 @@ def _plain_decoder(
     name: str | None,
     known: Known,
 ) -> Decoder:
+    epoch_unit = record_format.epoch_unit or EpochUnit.MILLIS
     if name == "json":
-        return decode_json
+        return partial(decode_json, epoch_unit=epoch_unit)
     if name in RAW:
         return raw_decoder(name)
     if name not in KINDS:
@@ -108,7 +113,9 @@ def _plain_decoder(
     isolates = record_format.bad_records is not BadRecords.FAIL
     # A key is often no record but one value, which is at home in the one column that keys fill.
     lone = record_format.key_fields[0] if side == "key" and len(record_format.key_fields) == 1 else None
-    return FramedDecoder(name, registry, side, reader, lone=lone, known=known, isolates=isolates)
+    return FramedDecoder(
+        name, registry, side, reader, lone=lone, known=known, isolates=isolates, epoch_unit=epoch_unit
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Final, Literal
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 
 from hotset.decode.avro import Known, compile_avro
 from hotset.decode.decoded import Decoded, Fault, batch_of
-from hotset.decode.json import decode_json
+from hotset.decode.json import EpochUnit, decode_json
 from hotset.errors import HotsetError, SchemaMismatchError
 from hotset.native import is_pure
 from hotset.registry import Kind, RegisteredSchema, SchemaRegistry
@@ -50,6 +51,7 @@ class FramedDecoder:
         known: All columns there are, of which some are wanted at a time, for Avro.
         isolates: Whether records of a schema that no row can be made of are faults; else that is an
             error, which says more than a fault of one record could.
+        epoch_unit: What a number in a column of timestamps counts, for JSON.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class FramedDecoder:
         lone: str | None = None,
         known: Known = (),
         isolates: bool = False,
+        epoch_unit: EpochUnit = EpochUnit.MILLIS,
     ) -> None:
         self._format = format_name
         self._registry = registry
@@ -70,6 +73,7 @@ class FramedDecoder:
         self._lone = lone
         self._known = known
         self._isolates = isolates
+        self._epoch_unit = epoch_unit
 
     def __call__(
         self, payloads: pa.BinaryArray, schema: pa.Schema, headers: pa.ListArray | None = None
@@ -99,7 +103,7 @@ class FramedDecoder:
             [number] = sound
             ours = pc.if_else(flawed, pa.scalar(None, payloads.type), payloads) if own else payloads
             decoded = self._decode(named[number], ours, schema, pc.index(names.indices, number).as_py())
-            return Decoded(decoded.rows, _sorted([*own, *decoded.faults]))
+            return replace(decoded, faults=_sorted([*own, *decoded.faults]))
         groups: list[tuple[pa.Array, Decoded]] = []
         for number in sound:
             rows = pc.indices_nonzero(pc.equal(names.indices, number))
@@ -178,6 +182,8 @@ class FramedDecoder:
             )
         try:
             reader = None if self._reader is None else self._reader()
+            if writer.kind == "JSON":
+                return partial(decode_json, schema=schema, epoch_unit=self._epoch_unit)
             return _compile(writer, schema, reader, self._lone, self._known, is_pure=is_pure())
         except SchemaMismatchError as exc:
             raise SchemaMismatchError(f"{what}: {exc}", **{**exc.details, "schema": str(named)}) from exc
@@ -199,12 +205,10 @@ def _compile(
     # Whether it is to be pure is asked again by each; here it keeps the two apart.
     if writer.kind == "AVRO":
         return compile_avro(writer, schema, reader, lone, known)
-    if writer.kind == "PROTOBUF":
-        # Imported here, since it needs what a table in another format does not.
-        from hotset.decode.protobuf import compile_protobuf
+    # Imported here, since it needs what a table in another format does not.
+    from hotset.decode.protobuf import compile_protobuf
 
-        return compile_protobuf(writer, schema)
-    return lambda bodies: decode_json(bodies, schema)
+    return compile_protobuf(writer, schema)
 
 
 def _size(told: bytes) -> int:
@@ -243,4 +247,5 @@ def _in_order(groups: list[tuple[pa.Array, Decoded]], faults: list[Fault]) -> De
         whole = batch_of([], pa.schema([]), len(places))
     else:
         whole = pa.concat_batches(batches).take(pc.sort_indices(places))
-    return Decoded(whole, _sorted(faults))
+    unmapped = frozenset[str]().union(*(decoded.unmapped for _, decoded in groups))
+    return Decoded(whole, _sorted(faults), unmapped)

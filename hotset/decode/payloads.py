@@ -6,6 +6,8 @@ learns here which record needed it first. What a fault means is not decided here
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,6 +16,7 @@ from hotset.decode.decoded import Decoded, Fault, batch_of
 from hotset.decode.envelope import cdc_of
 from hotset.decode.formats import MAY_BE_WRAPPED, RecordFormat, decoder_for
 from hotset.decode.framed import KINDS
+from hotset.decode.matching_fields import mark_row
 from hotset.decode.unwrap import decode_unwrapped
 from hotset.errors import HotsetError
 from hotset.registry import SchemaRegistry
@@ -31,6 +34,7 @@ class PayloadDecoder:
     ) -> None:
         self._format = record_format
         self._topic = topic
+        self._columns = set(columns)
         self._values = decoder_for(record_format, registry, columns=columns)
         self._keys = None
         if record_format.key is not None:
@@ -57,6 +61,8 @@ class PayloadDecoder:
         headers = raw.column("headers") if "headers" in raw.schema.names else None
         of_keys = [field for field in schema if field.name in self._format.key_fields]
         of_values = pa.schema([field for field in schema if field not in of_keys])
+        if self._columns == set(of_values.names):
+            of_values = mark_row(of_values)
         try:
             values = self._values(raw.column("value"), of_values, headers)
             values = self._with_cdc(raw, values, headers)
@@ -68,7 +74,8 @@ class PayloadDecoder:
                 raise
             raise self._placed(exc, raw) from exc
         arrays = [(keys if field in of_keys else values).rows.column(field.name) for field in schema]
-        return _together(batch_of(arrays, schema, raw.num_rows), values.faults, keys.faults)
+        found = _together(batch_of(arrays, schema, raw.num_rows), values.faults, keys.faults)
+        return replace(found, unmapped=values.unmapped)
 
     def _cdc_key(self, schema: pa.Schema) -> list[pa.Field]:
         cdc = None if self._format.envelope is None else cdc_of(self._format.envelope, schema)
@@ -91,7 +98,8 @@ class PayloadDecoder:
             keys, faults = keys_from(told, raw.column("key"), of_key)
         place = schema.get_field_index(CDC)
         column = with_coordinates(values.rows.column(place), raw.column("offset"), keys)
-        return _together(values.rows.set_column(place, schema.field(place), column), values.faults, faults)
+        rows = values.rows.set_column(place, schema.field(place), column)
+        return replace(_together(rows, values.faults, faults), unmapped=values.unmapped)
 
     def _placed(self, error: HotsetError, raw: pa.RecordBatch) -> HotsetError:
         row = error.details["row"]

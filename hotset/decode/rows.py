@@ -45,12 +45,14 @@ class DecodedRows:
         tombstones: Records without a value that were dropped.
         bad: Records that are no rows of the table, in order.
         letters: The same as `LETTERS`, if they were asked for.
+        unmapped: Paths of fields that rows had and that the table has no column for.
     """
 
     rows: pa.RecordBatch = field(repr=False)
     tombstones: int
     bad: tuple[BadRecord, ...] = ()
     letters: pa.RecordBatch | None = field(default=None, repr=False)
+    unmapped: frozenset[str] = frozenset()
 
 
 class RowDecoder:
@@ -87,6 +89,7 @@ class RowDecoder:
         judged = schema if whole is None or self._policy is BadRecords.FAIL else whole
         besides = {*filled, ERROR_COLUMN} if marks else filled.keys()
         self._judged = pa.schema([f for f in judged if f.name not in besides])
+        self._known = frozenset((schema if whole is None else whole).names)
         self._topic = topic
         self._keeps_letters = keeps_letters
         ours = {*besides, *record_format.key_fields}
@@ -170,7 +173,8 @@ class RowDecoder:
         elif faults:
             is_row = pc.invert(_is_bad(faults, raw.num_rows))
             raw, rows, faults = self._without_payloads(raw).filter(is_row), rows.filter(is_row), []
-        return DecodedRows(self._arranged(raw, rows, faults), tombstones, bad, letters)
+        unmapped = decoded.unmapped - self._known
+        return DecodedRows(self._arranged(raw, rows, faults), tombstones, bad, letters, unmapped)
 
     def _without_tombstones(self, raw: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.BooleanArray | None, int]:
         values = raw.column("value")

@@ -7,6 +7,7 @@ what a payload means.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import pyarrow as pa
@@ -54,4 +55,13 @@ def decode_unwrapped(
     for column in wanted:
         outer = told.rows.column(column.name) if column in plain else pa.nulls(rows, column.type)
         arrays.append(pa.concat_arrays([outer, inner[column.name]]).take(places))
-    return Decoded(batch_of(arrays, wanted, rows), told.faults)
+    return Decoded(batch_of(arrays, wanted, rows), told.faults, frozenset(_unwrapped(told.unmapped)))
+
+
+def _unwrapped(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths of fields as a document has them that has no schema beside it."""
+    for path in paths:
+        if path.startswith(f"{_PAYLOAD}."):
+            yield path.removeprefix(f"{_PAYLOAD}.")
+        elif not path.startswith(f"{_SCHEMA}."):
+            yield path

@@ -30,7 +30,9 @@ class Trouble:
     """What librdkafka has reported about the connections of one client since its last answer.
 
     `closed` is the address of a broker that took a connection and closed it, and `closings` how often
-    that was done to one on which the broker had already spoken, by handle. It is the client's logger, too.
+    that was done to one on which the broker had already spoken, by handle. A client that has ever had an
+    answer speaks the broker's language, however often a broker that restarts closes its connections. It is
+    the client's logger, too.
     """
 
     text: str = ""
@@ -39,6 +41,7 @@ class Trouble:
     are_all_down: bool = False
     closed: str = ""
     closings: Counter[str] = field(default_factory=Counter)
+    was_answered: bool = False
 
     def log(self, *words: object, **_: object) -> None:
         """Take a line of the Python client's log."""
@@ -72,7 +75,7 @@ class Trouble:
 
     def end(self) -> None:
         """Note that a broker has answered."""
-        self.are_all_down = False
+        self.are_all_down, self.was_answered = False, True
         self.closed, self.closings = "", Counter()
 
     def require_access(self, doing: str, mark: int) -> None:
@@ -83,7 +86,8 @@ class Trouble:
         """
         if self.are_all_down and self.refusals > mark:
             raise self._refused(doing)
-        if self.are_all_down and max(self.closings.values(), default=0) >= _CLOSED_FOR_GOOD:
+        is_closed_for_good = max(self.closings.values(), default=0) >= _CLOSED_FOR_GOOD
+        if self.are_all_down and is_closed_for_good and not self.was_answered:
             raise KafkaAccessError(f"{doing} failed: {self._wants_another_way()}")
 
     def late(self, doing: str, deadline: Deadline) -> HotsetError:
@@ -91,7 +95,7 @@ class Trouble:
         if self.cls is KafkaAccessError:
             return self._refused(doing)
         late = f"{doing}: no answer within {deadline.budget_ms} ms"
-        if self.closed:
+        if self.closed and not self.was_answered:
             return self.cls(f"{late}: {self._wants_another_way()}", budget_ms=deadline.budget_ms)
         reason = f"; last error: {self.text}" if self.text else ""
         return self.cls(

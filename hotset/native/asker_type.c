@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "questions.h"
+#include "settings.h"
 
 static const librdkafka *library;
 
@@ -35,24 +36,6 @@ static int usable(Asker *self)
     return 0;
 }
 
-static int read_settings(PyObject *given, asker_setting *settings)
-{
-    PyObject *name, *value;
-    Py_ssize_t at = 0, size;
-    for (asker_setting *next = settings; PyDict_Next(given, &at, &name, &value); next++) {
-        next->name = PyUnicode_AsUTF8AndSize(name, &size);
-        next->value = PyUnicode_AsUTF8AndSize(value, &size);
-        if (next->name == NULL || next->value == NULL) {
-            return -1;
-        }
-        if (strlen(next->value) != (size_t)size) {
-            PyErr_SetString(PyExc_ValueError, "a setting has a zero character in it");
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int asker_init(PyObject *object, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
     Asker *self = (Asker *)object;
@@ -67,18 +50,15 @@ static int asker_init(PyObject *object, PyObject *args, PyObject *Py_UNUSED(kwar
         return -1;
     }
     const size_t count = (size_t)PyDict_Size(given);
-    asker_setting *settings = PyMem_Calloc(count + 1, sizeof *settings);
+    kafka_setting *settings = settings_of(given);
     if (settings == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
-    if (read_settings(given, settings) == 0) {
-        Py_BEGIN_ALLOW_THREADS
-        is_made = asker_open(&self->core, library, settings, count, why, sizeof why);
-        Py_END_ALLOW_THREADS
-        if (is_made != 0) {
-            PyErr_SetString(PyExc_ValueError, why);
-        }
+    Py_BEGIN_ALLOW_THREADS
+    is_made = asker_open(&self->core, library, settings, count, why, sizeof why);
+    Py_END_ALLOW_THREADS
+    if (is_made != 0) {
+        PyErr_SetString(PyExc_ValueError, why);
     }
     PyMem_Free(settings);
     self->process = getpid();

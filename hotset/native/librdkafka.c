@@ -95,3 +95,16 @@ int librdkafka_load(librdkafka *library, const char *path, char *why, size_t why
     }
     return 0;
 }
+
+void *kafka_configure(const librdkafka *library, const kafka_setting *settings, size_t count, char *why,
+                      size_t why_size)
+{
+    void *conf = library->conf_new();
+    for (size_t i = 0; i < count; i++) {
+        if (library->conf_set(conf, settings[i].name, settings[i].value, why, why_size) != LIBRDKAFKA_SET) {
+            library->conf_destroy(conf);
+            return NULL;
+        }
+    }
+    return conf;
+}

@@ -50,6 +50,12 @@ typedef struct {
     kafka_place *places;
 } kafka_places;
 
+/* A property of a handle, as librdkafka writes both. */
+typedef struct {
+    const char *name;
+    const char *value;
+} kafka_setting;
+
 typedef void kafka_on_error(void *handle, int error, const char *reason, void *opaque);
 typedef void kafka_on_log(const void *handle, int level, const char *facility, const char *line);
 
@@ -116,5 +122,9 @@ typedef struct {
 
 /* Fill in all functions from the shared object at a path; 0, or -1 and why not. */
 int librdkafka_load(librdkafka *library, const char *path, char *why, size_t why_size);
+
+/* A configuration with these settings, or NULL and why not. */
+void *kafka_configure(const librdkafka *library, const kafka_setting *settings, size_t count, char *why,
+                      size_t why_size);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "asker_type.h"
 #include "reader.h"
+#include "settings.h"
 
 static librdkafka library;
 static int is_loaded;
@@ -93,31 +94,6 @@ static int enter(Reader *self)
     return 0;
 }
 
-static const char *text_of(PyObject *given)
-{
-    Py_ssize_t size;
-    const char *text = PyUnicode_AsUTF8AndSize(given, &size);
-    if (text != NULL && strlen(text) != (size_t)size) {
-        PyErr_SetString(PyExc_ValueError, "a setting has a zero character in it");
-        return NULL;
-    }
-    return text;
-}
-
-static int read_settings(PyObject *given, reader_setting *settings)
-{
-    PyObject *name, *value;
-    Py_ssize_t at = 0;
-    for (reader_setting *next = settings; PyDict_Next(given, &at, &name, &value); next++) {
-        next->name = text_of(name);
-        next->value = text_of(value);
-        if (next->name == NULL || next->value == NULL) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int reader_init(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"settings", "has_keys", "has_headers", NULL};
@@ -134,18 +110,15 @@ static int reader_init(PyObject *object, PyObject *args, PyObject *kwargs)
         return -1;
     }
     const size_t count = (size_t)PyDict_Size(given);
-    reader_setting *settings = PyMem_Calloc(count + 1, sizeof *settings);
+    kafka_setting *settings = settings_of(given);
     if (settings == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
-    if (read_settings(given, settings) == 0) {
-        Py_BEGIN_ALLOW_THREADS
-        is_made = reader_open(&self->core, &library, settings, count, why, sizeof why);
-        Py_END_ALLOW_THREADS
-        if (is_made != 0) {
-            PyErr_SetString(PyExc_ValueError, why);
-        }
+    Py_BEGIN_ALLOW_THREADS
+    is_made = reader_open(&self->core, &library, settings, count, why, sizeof why);
+    Py_END_ALLOW_THREADS
+    if (is_made != 0) {
+        PyErr_SetString(PyExc_ValueError, why);
     }
     PyMem_Free(settings);
     self->core.has_keys = has_keys;

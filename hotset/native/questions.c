@@ -28,19 +28,16 @@ static void note_line(const void *handle, int level, const char *facility, const
     }
 }
 
-int asker_open(asker *self, const librdkafka *library, const asker_setting *settings, size_t count, char *why,
+int asker_open(asker *self, const librdkafka *library, const kafka_setting *settings, size_t count, char *why,
                size_t why_size)
 {
     memset(self, 0, sizeof *self);
     self->library = the_library = library;
-    void *conf = library->conf_new();
-    library->conf_set(conf, "log.queue", "true", why, why_size);
-    for (size_t i = 0; i < count; i++) {
-        if (library->conf_set(conf, settings[i].name, settings[i].value, why, why_size) != LIBRDKAFKA_SET) {
-            library->conf_destroy(conf);
-            return -1;
-        }
+    void *conf = kafka_configure(library, settings, count, why, why_size);
+    if (conf == NULL) {
+        return -1;
     }
+    library->conf_set(conf, "log.queue", "true", why, why_size);
     library->conf_set_opaque(conf, self);
     library->conf_set_error_cb(conf, note_trouble);
     library->conf_set_log_cb(conf, note_line);

@@ -10,11 +10,6 @@
 
 enum { QUESTIONS_TEXT = 512, QUESTIONS_TROUBLES = 32, QUESTIONS_ID = 64 };
 
-typedef struct {
-    const char *name;
-    const char *value;
-} asker_setting;
-
 /* Something about a connection: an error, or a line of the log where that is 0. */
 typedef struct {
     int error;
@@ -46,7 +41,7 @@ typedef struct {
 } question;
 
 /* Open a handle with these settings; 0, or -1 and why not. The structure must not move afterwards. */
-int asker_open(asker *self, const librdkafka *library, const asker_setting *settings, size_t count, char *why,
+int asker_open(asker *self, const librdkafka *library, const kafka_setting *settings, size_t count, char *why,
                size_t why_size);
 
 /* Let the handle say what it has noted about its connections. */

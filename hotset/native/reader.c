@@ -35,17 +35,14 @@ static void drop_line(const void *handle, int level, const char *facility, const
     (void)handle, (void)level, (void)facility, (void)line;
 }
 
-int reader_open(reader *self, const librdkafka *library, const reader_setting *settings, size_t count,
+int reader_open(reader *self, const librdkafka *library, const kafka_setting *settings, size_t count,
                 char *why, size_t why_size)
 {
     memset(self, 0, sizeof *self);
     self->library = library;
-    void *conf = library->conf_new();
-    for (size_t i = 0; i < count; i++) {
-        if (library->conf_set(conf, settings[i].name, settings[i].value, why, why_size) != LIBRDKAFKA_SET) {
-            library->conf_destroy(conf);
-            return -1;
-        }
+    void *conf = kafka_configure(library, settings, count, why, why_size);
+    if (conf == NULL) {
+        return -1;
     }
     library->conf_set_opaque(conf, self);
     library->conf_set_error_cb(conf, note_trouble);

@@ -12,11 +12,6 @@
 enum { READER_TEXT = 512, READER_BATCH = 512, READER_TROUBLES = 32, READER_CLOSE_MS = 2000 };
 
 typedef struct {
-    const char *name;
-    const char *value;
-} reader_setting;
-
-typedef struct {
     int32_t partition;
     int32_t leader_epoch; /* below 0 if not known */
     int64_t next;         /* nothing below it is wanted any more */
@@ -82,7 +77,7 @@ typedef struct {
 } reader;
 
 /* Open a handle with these settings; 0, or -1 and why not. The structure must not move afterwards. */
-int reader_open(reader *self, const librdkafka *library, const reader_setting *settings, size_t count,
+int reader_open(reader *self, const librdkafka *library, const kafka_setting *settings, size_t count,
                 char *why, size_t why_size);
 
 /* Begin to fetch; takes the ranges over, which are in the order of partitions. 0 or librdkafka's error. */

@@ -133,7 +133,8 @@ class Chunk:
             letters = pq.read_table(self.path.with_suffix(DEAD_LETTERS), schema=LETTERS)
         epochs = {r.partition: epoch for r, epoch in info.places}
         rows = pq.ParquetFile(self.path).read()
-        return Rows(info.ranges, epochs, rows, others, letters, info.counts.newest_ms)
+        counts = info.counts
+        return Rows(info.ranges, epochs, rows, others, letters, counts.newest_ms, counts.unmapped)
 
 
 def encode_chunk(found: Rows, schema: pa.Schema) -> dict[str, pa.Buffer]:
@@ -194,6 +195,7 @@ def join_rows(parts: Sequence[Rows]) -> Rows:
         pa.concat_tables([part.others for part in parts]),
         pa.concat_tables(letters) if letters else None,
         max(newest, default=None),
+        frozenset[str]().union(*(part.unmapped for part in parts)),
     )
 
 
@@ -210,7 +212,8 @@ def _counts_within(chunk: Chunk, ranges: tuple[OffsetRange, ...]) -> RowCounts:
         if chunk.info.counts.tombstones or chunk.info.counts.bad:
             path = chunk.path.with_suffix(OTHER_RECORDS)
             others = filter_within(pq.read_table(path, schema=OTHERS), ranges)
-        found = Rows(ranges, {}, places, others, None, newest_of(places, others)).counts
+        newest_ms, unmapped = newest_of(places, others), chunk.info.counts.unmapped
+        found = Rows(ranges, {}, places, others, None, newest_ms, unmapped).counts
         _trimmed.put((chunk.path, ranges), found)
     return found
 
@@ -239,6 +242,7 @@ def _describe(info: ChunkInfo) -> bytes:
         "bad_rows": counts.bad_rows,
         "first_bad": [[each.partition, each.offset, each.reason] for each in counts.first_bad],
         "newest_ms": counts.newest_ms,
+        "unmapped": sorted(counts.unmapped),
         "size_bytes": info.size_bytes,
         "with_nan": sorted(info.with_nan),
     }
@@ -256,6 +260,7 @@ def _parse(told: Any) -> ChunkInfo:
             told["bad_rows"],
             tuple(BadRecord(*each) for each in told["first_bad"]),
             told["newest_ms"],
+            frozenset(told["unmapped"]),
         ),
         told["size_bytes"],
         frozenset(told["with_nan"]),

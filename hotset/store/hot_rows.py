@@ -75,6 +75,8 @@ class RowCounts:
         bad_rows: Those of them that are among the rows, which tell of them.
         first_bad: The first of these by partition and offset, at most `NAMED`.
         newest_ms: Newest timestamp of all records, or None if there are none.
+        unmapped: Paths of fields of these records, or of others that were read with them, that the table has
+            no column for.
     """
 
     rows: int = 0
@@ -83,6 +85,7 @@ class RowCounts:
     bad_rows: int = 0
     first_bad: tuple[BadRecord, ...] = ()
     newest_ms: int | None = None
+    unmapped: frozenset[str] = frozenset()
 
     def plus(self, other: RowCounts) -> RowCounts:
         """Return the counts of both."""
@@ -94,6 +97,7 @@ class RowCounts:
             self.bad_rows + other.bad_rows,
             tuple(sorted((*self.first_bad, *other.first_bad))[:NAMED]),
             max(times, default=None),
+            self.unmapped | other.unmapped,
         )
 
     @property
@@ -113,6 +117,7 @@ class Rows:
         others: As `OTHERS`.
         letters: Dead letters, as `hotset.decode.LETTERS`; None unless they were asked for.
         newest_ms: Newest timestamp of all records, or None.
+        unmapped: As `RowCounts` has it.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -121,6 +126,7 @@ class Rows:
     others: pa.Table = field(repr=False)
     letters: pa.Table | None = field(default=None, repr=False)
     newest_ms: int | None = None
+    unmapped: frozenset[str] = frozenset()
 
     @property
     def size_bytes(self) -> int:
@@ -146,6 +152,7 @@ class Rows:
             bad.num_rows if _MARK in self.rows.column_names else 0,
             tuple(BadRecord(partition, offset, _shortened(reason)) for partition, offset, reason in named),
             self.newest_ms,
+            self.unmapped,
         )
 
     def within(self, ranges: Sequence[OffsetRange]) -> Rows:

@@ -127,6 +127,7 @@ def _part(source: RowSource, raw: pa.RecordBatch, ranges: tuple[OffsetRange, ...
         _others(raw, found),
         None if found.letters is None else pa.Table.from_batches([found.letters]),
         pc.max(raw.column("timestamp_ms")).as_py(),
+        found.unmapped,
     )
 
 

@@ -19,8 +19,8 @@ from coldset.plan.parquet_scan import ParquetScan, plan_parquet_scan
 from coldset.table.catalog import PinnedTable, open_catalog, pin
 from coldset.table.storage import storage_of
 from federation.engine.run.query import run_query
-from federation.options.definition import merge_options
 from federation.options.secrets import is_secret
+from federation.options.table_definition import merge_options
 from stack.objects import ObjectStore
 from stack.rest_catalog import RestCatalog
 from stack.spark_catalogs import Catalog as SparkCatalog

@@ -18,7 +18,7 @@ import pyarrow as pa
 from coldset.files.duckdb_sql import quoted
 from coldset.table.catalog import PinnedTable, open_catalog, pin
 from federation.engine.run.query import run_query
-from federation.options.definition import merge_options
+from federation.options.table_definition import merge_options
 from tests.coldset.agreement import as_sorted
 from tests.coldset.filters import filtered, read_filtered, some_filter
 from tests.coldset.tables import catalog_properties, read

@@ -188,9 +188,10 @@ def test_a_mark_that_expiry_has_removed_is_an_error(lake: MakeLake) -> None:
     compact(made)
     expire(made, marked)
     pinned, definition = pin_table(made.merged())
-    facts = _gather(pinned, definition, 10, 10)
+    untold = Missing("unknown", is_failure=False)
+    facts = _gather(pinned, definition, untold, 10, 10)
 
-    report = judge(replace(facts, committed=Missing("unknown", is_failure=False), unknown="nobody tells"))
+    report = judge(replace(facts, committed=untold, unknown="nobody tells"))
 
     assert found(report, "BOUNDARY_AT_RISK").facts["state"] == "lost"
     assert found(report, "BOUNDARY_UNKNOWN").severity is Severity.ERROR

@@ -1,7 +1,6 @@
 """A Spark query whose commits a test writes itself, and what an answer says that it assumed.
 
-The checkpoint and the marks are those of the real sink, which other tests hold them against; so a test
-may let the query leave out, repeat or lose what it likes. It must not know what is expected.
+A test may let the query leave out, repeat or lose what it likes. It must not know what is expected.
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from federation.boundary import boundary_cache as cache
+from federation.boundary.columns import topic_identity
 from federation.boundary.evidence import settling
-from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
 from tests.builders import Lake, produce
+from tests.federation.query_checkpoint import QueryCheckpoint
 from tests.transactions import transaction
 
 ROWS = pa.schema([("seq", pa.int64())])
@@ -25,23 +25,12 @@ class Query:
     """A Spark query as its checkpoint and its commits show it; what it commits is up to the test."""
 
     def __init__(self, lake: Lake) -> None:
-        self.lake = lake.having(checkpointLocation=str(lake.directory / "checkpoint"))
-        self._checkpoint = lake.directory / "checkpoint"
-        for folder in ("offsets", "sources/0"):
-            (self._checkpoint / folder).mkdir(parents=True)
-        (self._checkpoint / "metadata").write_text('{"id":"the-query"}')
-        self._source("sources/0/0", "\0v1\n", 0)
-        self._epoch = -1
+        self._checkpoint = QueryCheckpoint(lake.directory / "checkpoint", {lake.topic: {0: 0}})
+        self.lake = lake.having(checkpointLocation=str(self._checkpoint.folder))
 
     def commit(self, end: int, *seqs: int) -> None:
         """End an epoch at an offset of partition 0, with these rows."""
-        self._epoch += 1
-        self._source(f"offsets/{self._epoch}", "v1\n{}\n", end)
-        marks = {SPARK_QUERY_ID: "the-query", SPARK_EPOCH_ID: str(self._epoch)}
-        append(self.lake, seqs, **marks)
-
-    def _source(self, name: str, head: str, end: int) -> None:
-        (self._checkpoint / name).write_text(f"{head}{json.dumps({self.lake.topic: {'0': end}})}\n")
+        append(self.lake, seqs, **self._checkpoint.end_epoch({self.lake.topic: {0: end}}))
 
 
 def append(lake: Lake, seqs: tuple[int, ...], **summary: str) -> None:
@@ -94,5 +83,6 @@ def expire(lake: Lake) -> None:
 def forget() -> None:
     """Forget what another process would not know."""
     cache._found.clear()
+    topic_identity._older_seen.clear()
     settling._settled.clear()
     settling._counted.clear()

@@ -7,8 +7,10 @@ They are kept apart from the tests so that a list of them can be read, and added
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,15 +18,21 @@ from confluent_kafka import Consumer, TopicPartition
 
 import coldset.table.ancestry as ancestry
 import federation.boundary.boundary_cache as cache
+import federation.boundary.resolve as resolve
+import federation.boundary.spark.spark_resolver as spark_resolver
 import federation.cut.take as take
+import federation.cut.taken_cut as taken_cut
 import federation.table as table
+import hotset.decode.payloads as payloads
 import hotset.drain.native_source as native_source
 import hotset.kafka.client as client
 import hotset.store.hot_store as hot_store
 import hotset.store.resident_log as resident_log
 from coldset.table.catalog import PinnedTable
+from federation.boundary.assumptions import Confidence
 from federation.boundary.committed import CommittedOffsets
 from federation.cut.cut import Cut
+from federation.cut.taken_cut import TakenCut
 from foundation.deadline import Deadline
 from hotset.drain.drain_ranges import _Drain
 from hotset.drain.python_source import ConsumedSource
@@ -210,3 +218,46 @@ def cold_half_at_the_head(patch: pytest.MonkeyPatch, here: World) -> None:
         return real(replace(taken, pinned=moved), columns, **more)
 
     patch.setattr(table, "plan_cold_splits", at_head)
+
+
+def always_exact(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Say how sure an answer is by its boundary's kind, whatever was assumed."""
+    patch.setattr(taken_cut, "confidence_of", lambda basis, assumed: Confidence.EXACT)
+
+
+def assumptions_unsaid(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Assume, and tell nobody."""
+    patch.setattr(TakenCut, "assumed", lambda self, records=None: ())
+
+
+def record_believed(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Take a writer's record for the truth, and hold it against nothing."""
+    patch.setattr(resolve, "settle", lambda found, *rest: found)
+
+
+def isolation_believed(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Take a default for what the writer does."""
+    real = take.isolation_of
+    patch.setattr(take, "isolation_of", lambda *asked: (real(*asked)[0], False))
+
+
+def upserts_are_appends(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Take every row for a record of its own."""
+    patch.setattr(take, "require_appends", lambda *asked: ())
+
+
+def first_topic_only(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Look for the topic among those that the writer reads, and at no other; and count no rows."""
+
+    def without_others(text: str) -> Any:
+        found = json.loads(text)
+        topic = here.lake.topic
+        return {topic: found[topic]} if topic in found else found
+
+    patch.setattr(spark_resolver, "json", SimpleNamespace(loads=without_others))
+    record_believed(patch, here)
+
+
+def strangers_are_rows(patch: pytest.MonkeyPatch, here: World) -> None:
+    """Fill the columns that a record has fields for, and look at nothing else."""
+    patch.setattr(payloads, "mark_row", lambda schema: schema)

@@ -1,8 +1,10 @@
 """The judge: is an answer correct, a declared error, or wrong?
 
 An answer is correct if it is exactly the records that were visible below the ends its receipt names, each
-once, and if those ends lie past everything promised before the question was asked. What is wrong is
-explained in words. Nothing here looks at how an answer was made, so that no way in can excuse itself.
+once, and if those ends lie past everything promised before the question was asked. It is wrong, too, if it
+claims more than it knows: where a reader must take something for granted, its receipt names it, and is no
+surer than that. An answer that names what did not hold may have other rows, and is counted apart. What is
+wrong is explained in words. Nothing here looks at how an answer was made: no way in can excuse itself.
 """
 
 from __future__ import annotations
@@ -19,10 +21,14 @@ from foundation.errors import KafkaIcebergError
 from tests.oracle.journal import Entry, Identity, Journal, Mark
 
 IDENTITY = Identity._fields
+# What was assumed, and has been held against records and fits.
+_FITTING = {"record_times"}
+_SUREST_FIRST = ("exact", "proven", "estimated")
 
 
 class Verdict(StrEnum):
     CORRECT = "correct"
+    ASSUMED = "said why not"
     DECLARED = "declared error"
     WRONG = "wrong"
 
@@ -35,6 +41,7 @@ class Fault(StrEnum):
     TORN = "torn"
     MISCOUNTED = "miscounted"
     UNREPEATABLE = "unrepeatable"
+    OVERCLAIMED = "overclaimed"
     UNDECLARED = "undeclared"
 
 
@@ -42,7 +49,8 @@ class Fault(StrEnum):
 class Observed:
     """An answer as its reader got it.
 
-    `ends` is None where a way in shows no receipt; `copies` is how often the statement asks for each row.
+    `ends` and `confidence` are None where a way in shows no receipt; `copies` is how often the statement asks
+    for each row.
     """
 
     rows: pa.Table
@@ -53,6 +61,8 @@ class Observed:
     rows_hot: int | None = None
     rows_cold: int | None = None
     copies: int = 1
+    confidence: str | None = None
+    assumed: frozenset[str] = frozenset()
 
 
 class DeclaredError(Exception):
@@ -86,10 +96,15 @@ class Score(NamedTuple):
 
 
 class Oracle:
-    """Asks questions about one topic's records and judges the answers."""
+    """Asks questions about one topic's records and judges the answers.
 
-    def __init__(self, journal: Journal) -> None:
+    `unknowable` names what nobody can know from the table and the log: an answer must say that it assumed
+    one of these.
+    """
+
+    def __init__(self, journal: Journal, unknowable: frozenset[str] = frozenset()) -> None:
         self.journal = journal
+        self.unknowable = unknowable
         self._rows_of_cut: dict[str, dict[Identity, float]] = {}
 
     def ask(self, way: str, question: Callable[[], Observed]) -> Asked:
@@ -105,12 +120,27 @@ class Oracle:
             if isinstance(asked.outcome, (KafkaIcebergError, DeclaredError)):
                 return Score(asked, Verdict.DECLARED)
             return Score(asked, Verdict.WRONG, ((Fault.UNDECLARED, repr(asked.outcome)),))
-        faults = tuple(self._faults(asked.mark, asked.outcome))
-        return Score(asked, Verdict.WRONG if faults else Verdict.CORRECT, faults)
+        seen = asked.outcome
+        claims = tuple(self._claims(seen))
+        faults = tuple(self._faults(asked.mark, seen))
+        if claims or (faults and not seen.assumed & self.unknowable):
+            return Score(asked, Verdict.WRONG, (*claims, *faults))
+        return Score(asked, Verdict.ASSUMED if faults else Verdict.CORRECT, faults)
 
     def score(self, way: str, question: Callable[[], Observed]) -> Score:
         """Ask and judge at once; for when nothing is being sent."""
         return self.judge(self.ask(way, question))
+
+    def _claims(self, seen: Observed) -> Iterable[tuple[Fault, str]]:
+        if seen.confidence is None:
+            return
+        # The words are repeated here, so that a mistake in them is seen.
+        most = "exact" if not seen.assumed else "proven" if seen.assumed <= _FITTING else "estimated"
+        said = f"{seen.confidence}, and assumed {sorted(seen.assumed)}"
+        if _SUREST_FIRST.index(seen.confidence) < _SUREST_FIRST.index(most):
+            yield Fault.OVERCLAIMED, said
+        if self.unknowable and not seen.assumed & self.unknowable:
+            yield Fault.OVERCLAIMED, f"{said}, where nobody knows {sorted(self.unknowable)}"
 
     def _faults(self, mark: Mark, seen: Observed) -> Iterable[tuple[Fault, str]]:
         counts = Counter(Identity(*row) for row in zip(*_columns(seen.rows), strict=True))

@@ -69,4 +69,6 @@ def split_by_split(lake: ways.Lake) -> Observed:
         gaps=tuple((gap.partition, gap.start, gap.end) for gap in (*taken.cut.gaps, *taken.cut.lost)),
         held_back={p.partition: p.high_watermark - p.end for p in bounds.partitions},
         cut=taken.cut.token(),
+        confidence=taken.confidence(taken.assumed()),
+        assumed=frozenset(taken.assumed()),
     )

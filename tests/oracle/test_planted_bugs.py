@@ -17,7 +17,7 @@ import federation.cut.take as take
 import federation.engine.run.views as views
 from federation.engine.lookahead.lookahead import Outlook
 from federation.engine.run.table_read import TableRead, plan_read
-from federation.options.definition import Part
+from federation.options.table_definition import Part
 from tests.builders import EVENTS, delete_records, delete_topic, make_topic
 from tests.oracle import bugs, ways
 from tests.oracle.checker import Fault, Observed, Score, Verdict

@@ -93,6 +93,8 @@ def observed(rows: pa.Table, receipt: TableReceipt | Mapping[str, Any], *, copie
         rows_hot=said["rows_hot"],
         rows_cold=said["rows_cold"],
         copies=copies,
+        confidence=None if said["boundary"] is None else said["boundary"]["confidence"],
+        assumed=frozenset(said["assumed"]),
     )
 
 

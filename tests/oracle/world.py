@@ -7,7 +7,7 @@ and expects every answer to be correct, or every answer to be one declared error
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from tests.builders import Lake, commit_until, make_table, unique
@@ -32,10 +32,12 @@ TALLY: Counter[str] = Counter()
 class World:
     """A lake, the journal of its topic, and an oracle over both."""
 
-    def __init__(self, lake: Lake, journal: Journal | None = None) -> None:
+    def __init__(
+        self, lake: Lake, journal: Journal | None = None, unknowable: Iterable[str] = frozenset()
+    ) -> None:
         self.lake = lake
         self.journal = journal or Journal()
-        self.oracle = Oracle(self.journal)
+        self.oracle = Oracle(self.journal, frozenset(unknowable))
         self._plain: Sender | None = None
 
     def sender(self, name: str, *, transactional: bool = False, **producer: str) -> Sender:
@@ -58,7 +60,11 @@ class World:
 
     def having(self, **options: str) -> World:
         """The same world with other read options."""
-        return World(self.lake.having(**options), self.journal)
+        return World(self.lake.having(**options), self.journal, self.oracle.unknowable)
+
+    def doubting(self, *unknowable: str) -> World:
+        """The same world, where an answer must say that it assumed one of these."""
+        return World(self.lake, self.journal, unknowable)
 
     def score(self, chosen: Mapping[str, Way] = WAYS) -> list[Score]:
         scores = [self.oracle.score(way, lambda ask=ask: ask(self.lake)) for way, ask in chosen.items()]

@@ -135,12 +135,12 @@ def test_what_ended_a_freeze_is_told_even_if_its_files_cannot_be_deleted(
 def test_skipped_records_are_left_out_for_good_and_counted(spark: SparkSession, lake: MakeLake) -> None:
     made = lake(schema=SCHEMA).having(badRecords="skip")
     produce(made.bootstrap, made.topic, [*rows(0, 3), b'{"id": "x"}'], partition=0)
-    produce(made.bootstrap, made.topic, [b"{bad", *rows(3, 5)], partition=1)
+    produce(made.bootstrap, made.topic, [b"{bad", *rows(3, 4), b'{"id": 4, "extra": 1}'], partition=1)
 
     done = freeze_once(spark, made.merged(maxRecordsPerPartition="2"))
 
-    assert (done.rows, done.bad.records) == (5, 2)
-    assert [(bad.partition, bad.offset) for bad in done.bad.first] == [(0, 3), (1, 0)]
+    assert (done.rows, done.left_out.records, done.left_out.unmapped) == (5, 2, ("extra",))
+    assert [(bad.partition, bad.offset) for bad in done.left_out.first] == [(0, 3), (1, 0)]
     summary = made.load().current_snapshot().summary  # type: ignore[union-attr]
     assert summary is not None
     assert summary["kafkaiceberg.records-bad"] == "2"

@@ -16,7 +16,7 @@ import pytest
 
 from federation.cut.cut import Cut, ReaderSchema
 from federation.errors import CutTokenError
-from federation.receipt import render_receipt
+from federation.receipt_lines import render_receipt
 from kafkaiceberg.__main__ import main
 from stack.registry import SchemaRegistryServer
 from tests.builders import Lake, commit_until, produce, write_config

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from federation.options.option import Option, parse_option
-from federation.options.options import OPTIONS
+from federation.options.option_set import Option, parse_option
+from federation.options.option_table import OPTIONS
 from kafkaiceberg.docs import pages
 from sql_gateway.settings import SETTINGS
 from tests.rules.sources import ROOT

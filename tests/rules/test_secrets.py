@@ -15,8 +15,8 @@ import pytest
 
 from federation.errors import OptionError
 from federation.options.config import Config, load_config
-from federation.options.definition import define, merge_options
 from federation.options.secrets import resolve
+from federation.options.table_definition import define, merge_options
 from federation.table import open_table
 from foundation.errors import KafkaIcebergError
 from hotset.kafka.client import connect

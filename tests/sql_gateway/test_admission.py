@@ -88,3 +88,34 @@ def test_kafka_and_catalog_properties_never_come_from_a_request() -> None:
     )
 
     assert_error(answer, 400, "BAD_REQUEST", says="unknown keys: options")
+
+
+@pytest.mark.parametrize("path", ["/v1/sql?q=select+1", "/v1/tables", "/healthz"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://localhost:8766"},
+        {"Origin": "null"},
+    ],
+    ids=str,
+)
+def test_pages_of_other_origins_are_refused(path: str, headers: dict[str, str]) -> None:
+    answer = open_door().get(path, headers={"Host": "localhost:8765", **headers})
+
+    assert_error(answer, 403, "FORBIDDEN_ORIGIN")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Sec-Fetch-Site": "none"}, {"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost:8765"}],
+    ids=str,
+)
+def test_users_and_own_pages_are_answered_and_nobody_else_may_show_it(headers: dict[str, str]) -> None:
+    answer = open_door().get("/v1/sql?q=select+1", headers={"Host": "localhost:8765", **headers})
+
+    assert answer.get_json()["rows"] == [[1]]
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"

@@ -49,7 +49,14 @@ def client(some: Lake) -> FlaskClient:
     ],
 )
 def test_a_malformed_body_is_a_bad_request(client: FlaskClient, body: bytes) -> None:
-    assert_error(client.post("/v1/sql", data=body), 400, "BAD_REQUEST")
+    assert_error(client.post("/v1/sql", data=body, content_type="application/json"), 400, "BAD_REQUEST")
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_a_body_that_is_not_said_to_be_json_is_not_looked_at(client: FlaskClient, kind: str | None) -> None:
+    answer = client.post("/v1/sql", data=b'{"sql": "select 1"}', content_type=kind)
+
+    assert_error(answer, 400, "BAD_REQUEST", says="Content-Type: application/json")
 
 
 def test_a_get_without_a_statement_is_a_bad_request(client: FlaskClient) -> None:
@@ -105,8 +112,14 @@ def test_a_wrong_method_is_said_to_be_one(client: FlaskClient, method: str) -> N
     assert {"GET", "POST"} <= set(answer.headers["Allow"].split(", "))
 
 
+def test_a_head_runs_nothing(client: FlaskClient) -> None:
+    answer = client.head("/v1/sql", query_string={"q": "select error('it ran')"})
+
+    assert answer.status_code == 405
+
+
 def test_a_body_that_is_too_large_is_refused_unread(client: FlaskClient) -> None:
-    answer = client.post("/v1/sql", data=b"x" * (MAX_BODY_BYTES + 1))
+    answer = client.post("/v1/sql", data=b"x" * (MAX_BODY_BYTES + 1), content_type="application/json")
 
     assert_error(answer, 413, "BAD_REQUEST", says="Too Large")
 

@@ -22,7 +22,7 @@ from sql_gateway.app import create_app
 from sql_gateway.settings import parse_settings
 from tests.builders import HANG_S, wait_until
 from tests.coldset.tables import catalog_properties
-from tests.federation.alone import Alone
+from tests.federation.cold_table import Alone
 from tests.sql_gateway.door import assert_error
 
 ROWS = 1000

@@ -47,3 +47,11 @@ def test_the_token_is_a_reference_and_is_resolved(monkeypatch: pytest.MonkeyPatc
     assert "let-me-in" not in repr(settled)
     with pytest.raises(OptionError, match="must be a reference"):
         parse_settings({"token": "let-me-in"})
+
+
+@pytest.mark.parametrize("token", ["", " ", "let me in", "let-me-in\n", "d\u00e9j\u00e0"])
+def test_a_token_that_no_client_can_send_is_refused(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+    monkeypatch.setenv("GATEWAY_TOKEN", token)
+
+    with pytest.raises(OptionError, match="token"):
+        parse_settings({"host": "0.0.0.0", "token": "${env:GATEWAY_TOKEN}"})

@@ -15,6 +15,7 @@ from typing import Final
 
 from coldset.table import Ancestry, PinnedTable, Snapshot
 from federation.boundary.assumptions import Basis
+from federation.boundary.await_commit import await_newer
 from federation.boundary.columns import replaced
 from federation.boundary.committed import CommittedOffsets, parse_next_offset
 from federation.boundary.connect.control_topic import read_control
@@ -29,7 +30,6 @@ from federation.boundary.connect.sink_history import (
 )
 from federation.boundary.evidence import count_rows
 from federation.boundary.named_partitions import require_every_partition
-from federation.boundary.next_commit import await_newer
 from federation.errors import BoundaryUnknownError, NotOneToOneError
 from federation.options import TableDefinition
 from foundation.deadline import Deadline

@@ -8,6 +8,7 @@ result. Nothing here must know of frames, registries or topics.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -46,7 +47,14 @@ def compile_avro(
         UnsupportedFormatError: A column's type has no form in Avro.
     """
     program = compile_program(writer, schema, reader, lone, known)
-    return native_runner(program) if is_native() else python_runner(program)
+    run = native_runner(program) if is_native() else python_runner(program)
+
+    def decode(bodies: pa.BinaryArray) -> Decoded:
+        found = run(bodies)
+        is_there = bodies.null_count + len(found.faults) < len(bodies)
+        return replace(found, unmapped=program.unmapped) if is_there else found
+
+    return decode
 
 
 def compile_program(

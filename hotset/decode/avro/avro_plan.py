@@ -64,6 +64,7 @@ def plan_program(
         columns=columns,
         constants=tuple(planner.constants),
         schema=schema,
+        unmapped=frozenset(planner.unmapped),
     )
 
 
@@ -74,6 +75,7 @@ class _Planner:
         self.steps: list[Step] = []
         self.builders: list[Builder] = []
         self.constants: list[bytes] = []
+        self.unmapped: set[str] = set()
         self._sizes = Sizes()
         # Steps that skip a record, by its identity, and those still to be written.
         self._skips: dict[int, int] = {}
@@ -148,6 +150,7 @@ class _Planner:
         for field in record.fields:
             column = found.columns.get(field.name)
             if column is None:
+                self.unmapped.add(_below(path, field.name))
                 steps.append(self._skip(field.type, _below(path, field.name)))
                 continue
             newest = found.newest.get(column)

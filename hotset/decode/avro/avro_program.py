@@ -86,6 +86,7 @@ class Program:
         columns: The builders of the columns wanted, in order.
         constants: Bytes that steps refer to: names of symbols and encoded defaults.
         schema: The columns wanted.
+        unmapped: Paths of fields that no column wanted is for.
     """
 
     steps: tuple[Step, ...]
@@ -93,6 +94,7 @@ class Program:
     columns: tuple[int, ...]
     constants: tuple[bytes, ...]
     schema: pa.Schema
+    unmapped: frozenset[str] = frozenset()
 
 
 class Code(IntEnum):

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from hotset.decode.avro.avro_schema import Array, AvroType, Field, Map, Record, Union, resolve
+from hotset.decode.matching_fields import describe_stranger
 from hotset.errors import SchemaMismatchError
 
 # The columns of records of which only some may be wanted, by the path of the record.
@@ -45,7 +46,7 @@ def match_fields(
             whether others are wanted.
 
     Raises:
-        SchemaMismatchError: Two fields were once called what a column is called.
+        SchemaMismatchError: Two fields were once called what a column is called, or no field is a column.
     """
     matched = Matched()
     fields = {each.name: each for each in record.fields}
@@ -69,6 +70,8 @@ def match_fields(
             matched.absent.append(column)
         else:
             matched.columns[name] = column
+    if not matched.columns and (wrong := describe_stranger([*fields], known)) is not None:
+        raise SchemaMismatchError(f"Avro record {record.name!r} has {wrong}")
     return Matched(
         {name: column for name, column in matched.columns.items() if column in columns},
         {column: newest for column, newest in matched.newest.items() if column in columns},

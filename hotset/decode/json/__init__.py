@@ -3,6 +3,7 @@
 Topics and offsets are not known here.
 """
 
+from hotset.decode.json.epoch_unit import EpochUnit
 from hotset.decode.json.json_decoder import decode_json
 
-__all__ = ["decode_json"]
+__all__ = ["EpochUnit", "decode_json"]

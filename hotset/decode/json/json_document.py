@@ -1,7 +1,7 @@
 """One payload as one JSON object, with its numbers as they were written.
 
-Python's own parser reads it, told to keep what it would lose: digits of numbers, and the first of equal
-names. This file must not know columns.
+Python's own parser reads it, told to keep the digits of numbers, which it would lose. Of equal names the last
+counts. This file must not know columns.
 """
 
 from __future__ import annotations
@@ -65,13 +65,6 @@ def _parse_float(text: str) -> Decimal:
         return Decimal(f"{mantissa}e{'-' if exponent.startswith('-') else ''}{size}")
 
 
-def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        found.update(reversed(pairs))  # so that the first of equal names is written last
-    return found
-
-
 def _reason(payload: bytes, exc: ValueError) -> ValueError:
     text = payload.decode()
     # A byte order mark cannot be seen, so it is named.
@@ -80,6 +73,4 @@ def _reason(payload: bytes, exc: ValueError) -> ValueError:
     return exc
 
 
-_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_first_wins, parse_float=_parse_float, parse_int=_parse_int
-)
+_DECODER: Final = json.JSONDecoder(parse_float=_parse_float, parse_int=_parse_int)

@@ -11,9 +11,9 @@ take; where there is no C, it decodes everything. So each column's type becomes 
     string              a string
     date                "YYYY-MM-DD"
     time                "HH:MM:SS[.ffffff]"
-    timestamp           "YYYY-MM-DDTHH:MM:SS[.ffffff]", or integer epoch milliseconds; in a column
+    timestamp           "YYYY-MM-DDTHH:MM:SS[.ffffff]", or an integer, which counts `epoch_unit`; in a column
                         of nanoseconds with up to nine digits of fraction, from 1677 to 2262
-    timestamptz         the same with an offset or Z, or integer epoch milliseconds
+    timestamptz         the same with an offset or Z, or an integer
     binary, fixed       a base64 string
     uuid                a string of the form "8-4-4-4-12", of hexadecimal digits
     struct              an object        list   an array      map   an object
@@ -21,101 +21,136 @@ take; where there is no C, it decodes everything. So each column's type becomes 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from hotset.decode.decoded import Decoded, MisfitError, decode_one_by_one
+from hotset.decode.json.epoch_unit import EpochUnit
 from hotset.decode.json.json_document import kind_of, parse_object
 from hotset.decode.json.json_scalars import Convert, misfit, scalar_converter, string_converter
+from hotset.decode.matching_fields import is_marked, require_common_field
 from hotset.errors import UnsupportedFormatError
 
 
-def decode_exactly(payloads: pa.BinaryArray, schema: pa.Schema) -> Decoded:
+def decode_exactly(
+    payloads: pa.BinaryArray, schema: pa.Schema, epoch_unit: EpochUnit = EpochUnit.MILLIS
+) -> Decoded:
     """Decode each payload's JSON object into one row of `schema`, one by one.
+
+    Args:
+        payloads: The documents.
+        schema: The columns wanted.
+        epoch_unit: What a number in a column of timestamps counts.
 
     Raises:
         UnsupportedFormatError: A column's type has no JSON form.
     """
     # Whether a column may be null is asked where all that fills it is known.
-    columns = [(field.name, _reader(field.with_nullable(nullable=True))) for field in schema]
+    unmapped, found = set[str](), set[str]()
+    make = _Converters(epoch_unit, found)
+    columns = [(field.name, make.reader(field.with_nullable(nullable=True), "")) for field in schema]
+    names, is_row = set(schema.names), is_marked(schema.metadata)
 
     def read(payload: bytes) -> list[Any]:
         record = parse_object(payload)
-        return [convert(record.get(name)) for name, convert in columns]
+        if is_row:
+            require_common_field(record, schema.names)
+        found.clear()
+        row = [convert(record.get(name)) for name, convert in columns]
+        # Of rows alone; what is bad is told of in another way.
+        unmapped.update(found, record.keys() - names)
+        return row
 
-    return decode_one_by_one(payloads, schema, read)
-
-
-def _reader(field: pa.Field) -> Convert:
-    """Return what makes a value of a field, or null."""
-    name, convert, is_required = field.name, _converter(field.type), not field.nullable
-
-    def read(value: Any) -> Any:
-        if value is None:
-            if is_required:
-                raise MisfitError(f"column {name!r} is required, and is absent or null")
-            return None
-        try:
-            return convert(value)
-        except MisfitError as exc:
-            raise MisfitError(f"column {name!r} {exc}") from None
-
-    return read
+    return replace(decode_one_by_one(payloads, schema, read), unmapped=frozenset(unmapped))
 
 
-def _converter(wanted: pa.DataType) -> Convert:
-    if pa.types.is_struct(wanted):
-        return _struct(wanted)
-    if pa.types.is_list(wanted):
-        return _list(wanted)
-    if pa.types.is_map(wanted):
-        return _map(wanted)
-    return scalar_converter(wanted) or _unsupported(wanted)
+@dataclass(frozen=True, slots=True)
+class _Converters:
+    """Makes functions of types.
+
+    Attributes:
+        epoch_unit: What a number in a column of timestamps counts.
+        unmapped: Gathers paths of fields inside of columns that nothing is for.
+    """
+
+    epoch_unit: EpochUnit
+    unmapped: set[str]
+
+    def reader(self, field: pa.Field, above: str) -> Convert:
+        """Return what makes a value of a field, or null."""
+        name, is_required = field.name, not field.nullable
+        convert = self._converter(field.type, f"{above}{name}.")
+        row = [part.name for part in field.type] if is_marked(field.metadata) else None
+
+        def read(value: Any) -> Any:
+            if value is None:
+                if is_required:
+                    raise MisfitError(f"column {name!r} is required, and is absent or null")
+                return None
+            if row is not None and type(value) is dict:
+                require_common_field(value, row, f"its {name!r}")
+            try:
+                return convert(value)
+            except MisfitError as exc:
+                raise MisfitError(f"column {name!r} {exc}") from None
+
+        return read
+
+    def _converter(self, wanted: pa.DataType, path: str) -> Convert:
+        if pa.types.is_struct(wanted):
+            return self._struct(wanted, path)
+        if pa.types.is_list(wanted):
+            return self._list(wanted, path)
+        if pa.types.is_map(wanted):
+            return self._map(wanted, path)
+        return scalar_converter(wanted, self.epoch_unit) or _unsupported(wanted)
+
+    def _struct(self, wanted: pa.StructType, path: str) -> Convert:
+        parts = [(field.name, self.reader(field, path)) for field in wanted]
+        names, unmapped = {name for name, _ in parts}, self.unmapped
+
+        def convert(value: Any) -> dict[str, Any]:
+            if type(value) is not dict:
+                raise misfit(wanted, kind_of(value))
+            if not names.issuperset(value):
+                unmapped.update(path + name for name in value.keys() - names)
+            return {name: read(value.get(name)) for name, read in parts}
+
+        return convert
+
+    def _list(self, wanted: pa.ListType, path: str) -> Convert:
+        read = self.reader(wanted.value_field, path)
+
+        def convert(value: Any) -> list[Any]:
+            if type(value) is not list:
+                raise misfit(wanted, kind_of(value))
+            return [read(item) for item in value]
+
+        return convert
+
+    def _map(self, wanted: pa.MapType, path: str) -> Convert:
+        as_text = string_converter(wanted.key_type)
+        read = self.reader(wanted.item_field.with_name("value"), path)
+        has_strings = pa.types.is_string(wanted.key_type)
+
+        def convert(value: Any) -> list[tuple[str, Any]]:
+            if type(value) is not dict:
+                raise misfit(wanted, kind_of(value))
+            if not has_strings:
+                raise UnsupportedFormatError(
+                    f"a JSON object cannot be a {wanted}: its keys are strings; use another value format"
+                )
+            keys = [as_text(key) for key in value]
+            return [(key, read(value[key])) for key in keys]
+
+        return convert
 
 
 def _unsupported(wanted: pa.DataType) -> Convert:
     # A column of nulls is no error.
     def convert(_value: Any) -> Any:
         raise UnsupportedFormatError(f"JSON has no form for a column of type {wanted}; use another format")
-
-    return convert
-
-
-def _struct(wanted: pa.StructType) -> Convert:
-    parts = [(field.name, _reader(field)) for field in wanted]
-
-    def convert(value: Any) -> dict[str, Any]:
-        if type(value) is not dict:
-            raise misfit(wanted, kind_of(value))
-        return {name: read(value.get(name)) for name, read in parts}
-
-    return convert
-
-
-def _list(wanted: pa.ListType) -> Convert:
-    read = _reader(wanted.value_field)
-
-    def convert(value: Any) -> list[Any]:
-        if type(value) is not list:
-            raise misfit(wanted, kind_of(value))
-        return [read(item) for item in value]
-
-    return convert
-
-
-def _map(wanted: pa.MapType) -> Convert:
-    as_text, read = string_converter(wanted.key_type), _reader(wanted.item_field)
-    has_strings = pa.types.is_string(wanted.key_type)
-
-    def convert(value: Any) -> list[tuple[str, Any]]:
-        if type(value) is not dict:
-            raise misfit(wanted, kind_of(value))
-        if not has_strings:
-            raise UnsupportedFormatError(
-                f"a JSON object cannot be a {wanted}: its keys are strings; use another value format"
-            )
-        keys = [as_text(key) for key in value]
-        return [(key, read(value[key])) for key in keys]
 
     return convert

@@ -7,6 +7,7 @@ know what a record means: the reader takes what is plainly right, and the rest i
 from __future__ import annotations
 
 import functools
+import json
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from hotset.decode.builders import Builder, Kind, array_of, views_of
-from hotset.decode.decoded import batch_of
+from hotset.decode.decoded import Decoded, batch_of
+from hotset.decode.json.epoch_unit import EpochUnit
+from hotset.decode.matching_fields import is_marked
 from hotset.native import is_pure
 
 try:
@@ -32,6 +35,8 @@ _LARGEST_FIXED: Final = 256
 _MOST_DIGITS: Final = 38
 # Digits of a second's fraction.
 _FRACTION: Final = {"us": 6, "ns": 9}
+# In the order of the reader's units.
+_UNITS: Final = (EpochUnit.NONE, EpochUnit.SECONDS, EpochUnit.MILLIS, EpochUnit.MICROS)
 
 
 class Form(IntEnum):
@@ -59,13 +64,16 @@ class Reader:
 
     schema: pa.Schema
     builders: tuple[Builder, ...]
+    paths: tuple[str, ...]
     program: object
 
-    def take(self, payloads: pa.BinaryArray) -> tuple[pa.RecordBatch, list[int]]:
+    def take(self, payloads: pa.BinaryArray) -> tuple[Decoded, list[int]]:
         """Return a row for each payload, and which were not taken, whose rows are null in every column."""
-        built, refused = _json.read_records(self.program, *views_of(payloads))
+        built, refused, unknown = _json.read_records(self.program, *views_of(payloads))
         arrays = [array_of(self.builders, built, place) for place in self.builders[0].children]
-        return batch_of(arrays, self.schema, len(payloads)), array("q", refused).tolist()
+        unmapped = frozenset(self.paths[place] + _unescaped(name) for place, name in unknown)
+        rows = batch_of(arrays, self.schema, len(payloads))
+        return Decoded(rows, unmapped=unmapped), array("q", refused).tolist()
 
 
 def is_built() -> bool:
@@ -73,23 +81,40 @@ def is_built() -> bool:
     return _BUILT
 
 
-def reader_of(schema: pa.Schema) -> Reader | None:
+def reader_of(schema: pa.Schema, epoch_unit: EpochUnit = EpochUnit.MILLIS) -> Reader | None:
     """Return the reader of these columns, or None if they are to be decoded in Python."""
     # With its metadata, which rows keep.
-    return None if not _BUILT or is_pure() else _compiled(schema.serialize().to_pybytes())
+    return None if not _BUILT or is_pure() else _compiled(schema.serialize().to_pybytes(), epoch_unit)
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(written: bytes) -> Reader | None:
+def _compiled(written: bytes, epoch_unit: EpochUnit) -> Reader | None:
     schema = pa.ipc.read_schema(pa.py_buffer(written))
     # A column may be null, whatever is said of it; what fills it is not known here.
     columns = pa.struct([field.with_nullable(nullable=True) for field in schema])
-    nodes = _laid_out(pa.field("record", columns, nullable=False))
+    nodes = _laid_out(pa.field("record", columns, nullable=False, metadata=schema.metadata), epoch_unit)
     if nodes is None:
         return None
     numbers = [number for node in nodes for number in node.numbers]
     program = _json.compile_program(array("q", numbers).tobytes(), b"".join(node.name for node in nodes))
-    return Reader(schema, tuple(node.builder for node in nodes), program)
+    builders = tuple(node.builder for node in nodes)
+    return Reader(schema, builders, _paths(nodes), program)
+
+
+def _paths(nodes: list[_Node]) -> tuple[str, ...]:
+    """Return what stands before the name of a field in each node."""
+    paths = [""] * len(nodes)
+    for place, node in enumerate(nodes):
+        for child in node.builder.children:
+            # The entries of a map are none of its fields.
+            name = "" if node.form is Form.MAP else f"{nodes[child].builder.name}."
+            paths[child] = paths[place] + name
+    return tuple(paths)
+
+
+def _unescaped(name: bytes) -> str:
+    text = name.decode()
+    return str(json.loads(f'"{text}"')) if "\\" in text else text
 
 
 class _Node(NamedTuple):
@@ -119,7 +144,7 @@ class _Node(NamedTuple):
         )
 
 
-def _laid_out(record: pa.Field) -> list[_Node] | None:
+def _laid_out(record: pa.Field, epoch_unit: EpochUnit) -> list[_Node] | None:
     """Return a record's nodes, children side by side behind their parents; None if one is not covered."""
     pending: list[tuple[pa.Field, Form | None, int]] = [(record, Form.STRUCT, 0)]
     nodes = []
@@ -133,7 +158,7 @@ def _laid_out(record: pa.Field) -> list[_Node] | None:
         pending += [(part, each, depth + 1) for part, each in parts]
         kept, width = _kept(form, field.type)
         builder = Builder(field.name, kept, width, field.nullable, children, field.type)
-        nodes.append(_Node(form, builder, *_details(form, field.type)))
+        nodes.append(_Node(form, builder, *_details(form, field, epoch_unit)))
     return nodes
 
 
@@ -169,11 +194,14 @@ def _kept(form: Form, wanted: pa.DataType) -> tuple[Kind, int]:
     return (Kind.BYTES, 0) if is_long else (Kind.FIXED, wanted.bit_width // 8)
 
 
-def _details(form: Form, wanted: pa.DataType) -> tuple[int, int]:
+def _details(form: Form, field: pa.Field, epoch_unit: EpochUnit) -> tuple[int, int]:
+    wanted = field.type
+    if form is Form.STRUCT:
+        return int(is_marked(field.metadata)), 0
     if form is Form.DECIMAL:
         return wanted.precision, wanted.scale
     if form is Form.TIMESTAMP:
-        return int(wanted.tz is not None), _FRACTION[wanted.unit]
+        return int(wanted.tz is not None) + 2 * _UNITS.index(epoch_unit), _FRACTION[wanted.unit]
     return 0, 0
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from hotset.decode.byte_text import parse_base64, parse_uuid
 from hotset.decode.decoded import MisfitError
+from hotset.decode.json.epoch_unit import EpochUnit
 from hotset.decode.json.json_document import kind_of
 
 # Makes a column's value of a JSON value that is not null; raises MisfitError.
@@ -31,13 +32,15 @@ _TIMESTAMP: Final = re.compile(f"{_DATE.pattern}[T ]{_TIME.pattern}")
 _TIMESTAMPTZ: Final = re.compile(f"{_TIMESTAMP.pattern}(Z|[-+]{_HOUR}:[0-5][0-9])")
 # Numbers from here on would round to infinity, by the bits of the column.
 _INFINITE: Final = {16: 2.0**16 - 2.0**4, 32: 2.0**128 - 2.0**103, 64: math.inf}
-# Milliseconds that are a number of microseconds in 64 bits.
-_MOST_MS: Final = (2**63 - 1) // 1000
+_MICROS: Final = {EpochUnit.SECONDS: 1_000_000, EpochUnit.MILLIS: 1000, EpochUnit.MICROS: 1}
+_MOST_MICROS: Final = 2**63 - 1
 _MOST_DIGITS: Final = 100  # more than any column has
 
 
-def scalar_converter(wanted: pa.DataType) -> Convert | None:
+def scalar_converter(wanted: pa.DataType, epoch_unit: EpochUnit) -> Convert | None:
     """Return what makes values of a type that has no parts, or None if it is none with a JSON form."""
+    if pa.types.is_timestamp(wanted):
+        return _timestamp(wanted, epoch_unit)
     return next((make(wanted) for matches, make in _MAKERS if matches(wanted)), None)
 
 
@@ -160,16 +163,22 @@ def _time(wanted: pa.DataType) -> Convert:
     return convert
 
 
-def _timestamp(wanted: pa.DataType) -> Convert:
-    as_text, milliseconds = string_converter(wanted), pa.timestamp("ms", wanted.tz)
+def _timestamp(wanted: pa.DataType, epoch_unit: EpochUnit) -> Convert:
+    as_text = string_converter(wanted)
+    counted = None if epoch_unit is EpochUnit.NONE else pa.timestamp(epoch_unit.value, wanted.tz)
+    # What is simply multiplied is a number of microseconds in 64 bits then.
+    times = _MICROS.get(epoch_unit, 0)
+    most = _MOST_MICROS // times if times else -1
     plain = _TIMESTAMPTZ if wanted.tz else _TIMESTAMP
     is_micros = wanted.unit == "us"  # as Python's are
 
     def convert(value: Any) -> Any:
         if type(value) is int:
-            if is_micros and -_MOST_MS <= value <= _MOST_MS:
-                return value * 1000
-            return _arrow_cast(value, milliseconds, wanted)
+            if is_micros and -most <= value <= most:
+                return value * times
+            if counted is None:
+                raise misfit(wanted, "a number, and its writer takes none for a time")
+            return _arrow_cast(value, counted, wanted)
         text = as_text(value)
         if is_micros and plain.fullmatch(text):
             try:
@@ -223,7 +232,6 @@ _MAKERS: Final[tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType]
     (pa.types.is_floating, _floating),
     (pa.types.is_decimal, _decimal),
     (pa.types.is_string, string_converter),
-    (pa.types.is_timestamp, _timestamp),
     (pa.types.is_time64, _time),
     (pa.types.is_date32, _date),
     (pa.types.is_binary, _binary),

@@ -9,7 +9,7 @@ order. It must not know how a message is decoded, or what a frame is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 from hotset.decode.decoded import Decoded, Fault, nulls_of
 from hotset.decode.protobuf.descriptors import describe
 from hotset.decode.protobuf.protobuf_native import payload_decoder
-from hotset.decode.protobuf.protobuf_plan import plan_columns
+from hotset.decode.protobuf.protobuf_plan import plan_columns, unmapped_fields
 from hotset.decode.protobuf.protobuf_python import DecodePayloads
 from hotset.errors import SchemaMismatchError
 from hotset.registry import RegisteredSchema
@@ -33,10 +33,11 @@ _LONGEST_VARINT: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class _Type:
-    """The decoder of a message type, or why it cannot be a row."""
+    """The decoder of a message type, or why it cannot be a row; and fields that no column is for."""
 
     decode: DecodePayloads | None
     reason: str = ""
+    unmapped: frozenset[str] = frozenset()
 
 
 def compile_messages(writer: RegisteredSchema, schema: pa.Schema) -> Callable[[pa.BinaryArray], Decoded]:
@@ -76,7 +77,9 @@ def _misfit(message: Descriptor, schema: pa.Schema) -> str:
 
 def _typed(message: Descriptor, schema: pa.Schema) -> _Type:
     try:
-        return _Type(payload_decoder(message, plan_columns(message, schema), schema))
+        parts = plan_columns(message, schema)
+        decode = payload_decoder(message, parts, schema)
+        return _Type(decode, unmapped=frozenset(unmapped_fields(message, parts)))
     except SchemaMismatchError as exc:
         return _Type(None, str(exc))
 
@@ -119,7 +122,9 @@ class _BodyDecoder:
     def _decode_type(self, path: _Path, payloads: pa.BinaryArray, *, skip: int = 0) -> Decoded:
         found = self._types.get(path) or self._type_at(path)
         if found.decode is not None:
-            return found.decode(payloads, skip)
+            decoded = found.decode(payloads, skip)
+            is_there = payloads.null_count + len(decoded.faults) < len(payloads)
+            return replace(decoded, unmapped=found.unmapped) if is_there else decoded
         present = pc.indices_nonzero(payloads.is_valid()).to_pylist()
         return Decoded(
             nulls_of(self._schema, len(payloads)), tuple(Fault(row, found.reason) for row in present)
@@ -188,9 +193,10 @@ def _in_order(
 ) -> Decoded:
     faults += [Fault(rows[f.row], f.reason) for rows, decoded in parts for f in decoded.faults]
     faults.sort(key=lambda fault: fault.row)
+    unmapped = frozenset[str]().union(*(decoded.unmapped for _, decoded in parts))
     if not parts or not len(schema):
-        return Decoded(nulls_of(schema, count), tuple(faults))
+        return Decoded(nulls_of(schema, count), tuple(faults), unmapped)
     came = [row for rows, _ in parts for row in rows]
     places = pc.sort_indices(pa.array(came, pa.int64()))
     table = pa.Table.from_batches([decoded.rows for _, decoded in parts])
-    return Decoded(table.take(places).combine_chunks().to_batches()[0], tuple(faults))
+    return Decoded(table.take(places).combine_chunks().to_batches()[0], tuple(faults), unmapped)

@@ -29,7 +29,7 @@ A field that is not there is null if the schema tells it apart from its default
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
@@ -37,6 +37,7 @@ from typing import Final
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from hotset.decode.matching_fields import describe_stranger, is_marked
 from hotset.errors import SchemaMismatchError
 
 _types: Final = pa.types
@@ -166,8 +167,11 @@ def plan_columns(message: Descriptor, schema: pa.Schema) -> tuple[Part, ...]:
     """Return how each column of a schema is filled from messages of one type.
 
     Raises:
-        SchemaMismatchError: A field's type cannot become its column's, or a wanted message holds itself.
+        SchemaMismatchError: A field's type cannot become its column's, a wanted message holds itself, or
+            none of its fields is a column.
     """
+    if is_marked(schema.metadata):
+        _require_common_field(message, schema.names)
     return _parts(message, list(schema), "", (message.full_name,))
 
 
@@ -177,11 +181,29 @@ def _parts(
     return tuple(_part(message.fields_by_name.get(each.name), each, above, holders) for each in wanted)
 
 
+def unmapped_fields(message: Descriptor, parts: tuple[Part, ...], above: str = "") -> Iterator[str]:
+    """Yield paths of fields of a message that no column is for, those inside of structs included."""
+    wanted = {part.wanted.name: part for part in parts}
+    for name in message.fields_by_name:
+        if name not in wanted:
+            yield f"{above}{name}"
+        elif (value := wanted[name].value) is not None and value.form is Form.STRUCT:
+            yield from unmapped_fields(value.source.message_type, value.parts, f"{above}{name}.")
+
+
+def _require_common_field(message: Descriptor, columns: list[str]) -> None:
+    wrong = describe_stranger([*message.fields_by_name], columns)
+    if wrong is not None:
+        raise SchemaMismatchError(f"Protobuf message {message.full_name} has {wrong}")
+
+
 def _part(source: FieldDescriptor | None, wanted: pa.Field, above: str, holders: tuple[str, ...]) -> Part:
     path = f"{above}{wanted.name}"
     is_column = not above
     if source is None:
         return Part(wanted, path, source, Shape.ABSENT, is_column=is_column)
+    if is_marked(wanted.metadata) and source.message_type is not None:
+        _require_common_field(source.message_type, [part.name for part in wanted.type])
     if not source.is_repeated:
         value = _value(source, wanted.type, path, holders)
         return Part(wanted, path, source, Shape.SINGLE, value, is_column=is_column)

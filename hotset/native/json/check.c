@@ -48,7 +48,8 @@ static int fits(const json_program *program, const json_node *node, const arrow_
     case FORM_TIME:
         return arrow_has_width(shape, 8, 8);
     case FORM_TIMESTAMP:
-        return arrow_has_width(shape, 8, 8) && (node->b == 6 || node->b == 9);
+        return arrow_has_width(shape, 8, 8) && node->a >= 0 && node->a < 2 * UNIT_COUNT &&
+               (node->b == 6 || node->b == 9);
     case FORM_BINARY:
         return shape->kind == ARROW_BYTES || (shape->kind == ARROW_FIXED && shape->width <= JSON_LARGEST_FIXED);
     case FORM_UUID:

@@ -23,6 +23,7 @@ typedef struct {
     const uint8_t *at, *end;
     const uint8_t *limit; /* where the bytes around the record end, which may be read too */
     int has_no_memory;
+    json_unknowns *unknowns;
 } json_run;
 
 static inline void json_space(json_run *run) {

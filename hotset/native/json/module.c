@@ -141,13 +141,31 @@ static PyObject *compile_program(PyObject *Py_UNUSED(module), PyObject *args) {
     return capsule;
 }
 
+static PyObject *names_of(const json_unknowns *unknowns) {
+    PyObject *names = PyList_New(unknowns->count);
+    for (int32_t i = 0; names != NULL && i < unknowns->count; i++) {
+        const json_unknown *found = &unknowns->found[i];
+        PyObject *pair = Py_BuildValue("(iy#)", found->place, (const char *)found->name.bytes,
+                                       (Py_ssize_t)found->name.size);
+        if (pair == NULL) {
+            Py_CLEAR(names);
+        } else {
+            PyList_SET_ITEM(names, i, pair);
+        }
+    }
+    return names;
+}
+
 static PyObject *told(const json_program *program, json_outcome *outcome) {
     PyObject *builders = arrow_hand_over(outcome->builders, program->count);
-    if (builders == NULL) {
+    PyObject *names = names_of(&outcome->unknowns);
+    if (builders == NULL || names == NULL) {
+        Py_XDECREF(builders);
+        Py_XDECREF(names);
         return NULL;
     }
     Py_ssize_t size = (Py_ssize_t)(outcome->refused_count * (int64_t)sizeof(int64_t));
-    return Py_BuildValue("(Ny#)", builders, (const char *)outcome->refused, size);
+    return Py_BuildValue("(Ny#N)", builders, (const char *)outcome->refused, size, names);
 }
 
 static PyObject *read_payloads(const void *held, const arrow_payloads *payloads) {
@@ -181,7 +199,7 @@ static PyObject *read_records(PyObject *Py_UNUSED(module), PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"compile_program", compile_program, METH_VARARGS, "Make a program of packed numbers, or raise ValueError."},
-    {"read_records", read_records, METH_VARARGS, "Read records: what each builder holds, and packed rows that were refused."},
+    {"read_records", read_records, METH_VARARGS, "Read records: what each builder holds, packed rows that were refused, names of fields that fill none."},
     {NULL, NULL, 0, NULL},
 };
 

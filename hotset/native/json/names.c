@@ -53,3 +53,33 @@ int32_t json_child_named(const json_program *program, const json_node *node, con
     }
     return -1;
 }
+
+void json_keep_unknown(json_unknowns *unknowns, int32_t place, const json_name *name) {
+    /* At most a quarter of the slots is taken, so this ends. */
+    uint32_t slot = hash_of(name) + (uint32_t)place;
+    for (;; slot++) {
+        uint8_t kept = unknowns->slots[slot % JSON_UNKNOWN_SLOTS];
+        if (kept == 0) {
+            break;
+        }
+        if (unknowns->found[kept - 1].place == place && json_same_name(&unknowns->found[kept - 1].name, name)) {
+            return;
+        }
+    }
+    if (unknowns->count < JSON_MOST_UNKNOWN) {
+        unknowns->found[unknowns->count++] = (json_unknown){place, *name};
+        unknowns->slots[slot % JSON_UNKNOWN_SLOTS] = (uint8_t)unknowns->count;
+    }
+}
+
+void json_forget_unknown(json_unknowns *unknowns, int32_t count) {
+    if (unknowns->count == count) {
+        return;
+    }
+    json_unknown first[JSON_MOST_UNKNOWN];
+    memcpy(first, unknowns->found, (size_t)count * sizeof(*first));
+    memset(unknowns, 0, sizeof(*unknowns));
+    for (int32_t i = 0; i < count; i++) {
+        json_keep_unknown(unknowns, first[i].place, &first[i].name);
+    }
+}

@@ -31,6 +31,26 @@ static inline int json_is_name(const json_name *name, const uint8_t *at, const u
            (name->size <= 16 || memcmp(at + 8, name->bytes + 8, (size_t)name->size - 16) == 0);
 }
 
+/* Names of fields that no node was for, with the node that they stood in; the first of them alone. */
+enum { JSON_MOST_UNKNOWN = 64, JSON_UNKNOWN_SLOTS = 256 };
+
+typedef struct {
+    int32_t place;
+    json_name name;
+} json_unknown;
+
+typedef struct {
+    json_unknown found[JSON_MOST_UNKNOWN];
+    uint8_t slots[JSON_UNKNOWN_SLOTS]; /* one more than a place in `found`; 0 for none */
+    int32_t count;
+} json_unknowns;
+
+/* Keeps a name, whose bytes stay where they are. */
+void json_keep_unknown(json_unknowns *unknowns, int32_t place, const json_name *name);
+
+/* Forgets all but the first so many. */
+void json_forget_unknown(json_unknowns *unknowns, int32_t count);
+
 /* How many slots the table of a node's names takes: a power of two. */
 int64_t json_slot_count(int64_t names);
 

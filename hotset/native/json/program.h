@@ -9,7 +9,7 @@
 #include "../arrow/builders.h"
 
 enum json_form {
-    FORM_STRUCT = 0,
+    FORM_STRUCT = 0, /* a: whether it is a row, which shares a field with the table at least */
     FORM_LIST,
     FORM_MAP,
     FORM_ENTRY, /* of a map: a key and a value */
@@ -20,11 +20,14 @@ enum json_form {
     FORM_STRING,
     FORM_DATE,
     FORM_TIME,
-    FORM_TIMESTAMP, /* a: whether text has an offset from UTC; b: digits of a second's fraction, 6 or 9 */
+    FORM_TIMESTAMP, /* a: 1 if text has an offset from UTC, and 2 times a json_unit; b: digits of a second, 6 or 9 */
     FORM_BINARY,
     FORM_UUID,
     FORM_COUNT,
 };
+
+/* What a number in a column of timestamps counts since 1970. */
+enum json_unit { UNIT_NONE = 0, UNIT_SECONDS, UNIT_MILLIS, UNIT_MICROS, UNIT_COUNT };
 
 /* How deep nodes may be, and how long fixed values; what is more is for other decoders. */
 enum { JSON_DEEPEST = 60, JSON_LARGEST_FIXED = 256 };

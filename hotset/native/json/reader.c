@@ -186,16 +186,22 @@ static int read_time(json_run *run, arrow_builder *builder) {
     return read_plain(run, &text, &size) && json_read_time(text, size, &micros) && put(run, builder, &micros, 8);
 }
 
+/* How many of a column's units a number's unit is; 0 if no number is a timestamp. */
+static int64_t units_of(const json_node *node) {
+    static const int64_t micros[UNIT_COUNT] = {0, 1000000, 1000, 1};
+    return micros[node->a / 2] * (node->b == 6 ? 1 : 1000);
+}
+
 static int read_timestamp(json_run *run, const json_node *node, arrow_builder *builder) {
     const uint8_t *text;
     int64_t size, found;
     if (run->at < run->end && *run->at == '"') {
-        return read_plain(run, &text, &size) && json_read_timestamp(text, size, node->a != 0, node->b, &found) &&
+        return read_plain(run, &text, &size) && json_read_timestamp(text, size, node->a % 2, node->b, &found) &&
                put(run, builder, &found, 8);
     }
-    int64_t per_millisecond = node->b == 6 ? 1000 : 1000000;
-    return json_read_whole(&run->at, run->end, &found) && !__builtin_mul_overflow(found, per_millisecond, &found) &&
-           put(run, builder, &found, 8);
+    int64_t units = units_of(node);
+    return units != 0 && json_read_whole(&run->at, run->end, &found) &&
+           !__builtin_mul_overflow(found, units, &found) && put(run, builder, &found, 8);
 }
 
 static int read_fixed(json_run *run, arrow_builder *builder, const uint8_t *text, int64_t size) {
@@ -232,6 +238,10 @@ static int read_uuid(json_run *run, arrow_builder *builder) {
            put(run, builder, found, sizeof(found));
 }
 
+static void keep_unknown(json_run *run, const json_node *node, const json_name *name) {
+    json_keep_unknown(run->unknowns, (int32_t)(node - run->program->nodes), name);
+}
+
 /* The child of a key with escapes; such keys are rare, and most are short. */
 static int read_strange_key(json_run *run, const json_node *node, const uint8_t *end, int32_t *child) {
     uint8_t key[LONGEST_KEY];
@@ -245,6 +255,10 @@ static int read_strange_key(json_run *run, const json_node *node, const uint8_t 
     }
     json_name name = json_name_of(key, (int32_t)size);
     *child = json_child_named(run->program, node, &name);
+    if (*child < 0) {
+        json_name as_written = json_name_of(run->at, (int32_t)(end - run->at));
+        keep_unknown(run, node, &as_written);
+    }
     run->at = end + 1;
     return 1;
 }
@@ -267,6 +281,9 @@ static inline int read_key(json_run *run, const json_node *node, int32_t guess, 
         if (*end == '"') {
             json_name name = json_name_of(run->at, (int32_t)(end - run->at));
             *child = json_child_named(run->program, node, &name);
+            if (*child < 0) {
+                keep_unknown(run, node, &name);
+            }
             run->at = end + 1;
         } else if (!read_strange_key(run, node, end, child)) {
             return 0;
@@ -307,8 +324,9 @@ static int read_fields(json_run *run, int32_t place, int64_t row, int32_t *fille
         if (!read_key(run, node, *guess, &child)) {
             return 0;
         }
-        if (child >= 0 && run->builders[child].length == row) {
-            if (!read_value(run, child)) {
+        if (child >= 0) {
+            /* Of two equal names the last counts, which is too late here. */
+            if (run->builders[child].length != row || !read_value(run, child)) {
                 return 0;
             }
             *guess = child;
@@ -329,7 +347,7 @@ static int read_struct(json_run *run, int32_t place) {
     if (!json_take(run, '{')) {
         return 0;
     }
-    if (!json_take(run, '}') && !read_fields(run, place, row, &filled)) {
+    if (!json_take(run, '}') && (!read_fields(run, place, row, &filled) || (node->a && filled == 0))) {
         return 0;
     }
     if ((filled < node->count && !fill_absent(run, node, row)) || !has_room(run, builder)) {
@@ -389,7 +407,7 @@ static int read_map(json_run *run, int32_t place) {
             return 0;
         }
     }
-    /* Of two equal keys the first counts, which is in the way here. */
+    /* Of two equal keys the last counts, which is in the way here. */
     int twins = arrow_has_twins(keys, first);
     if (twins != 0) {
         return is_done(run, twins);
@@ -469,11 +487,13 @@ static int read_all(json_run *run, const arrow_payloads *payloads, json_outcome 
             return JSON_NO_RECORDS;
         }
         int is_absent = arrow_is_null(payloads, row);
+        int32_t unknown = run->unknowns->count;
         if (!is_absent && read_record(run)) {
             continue;
         }
         if (!is_absent) {
             arrow_roll_back(run->builders, 0, row);
+            json_forget_unknown(run->unknowns, unknown);
             outcome->refused[outcome->refused_count++] = row;
         }
         if (run->has_no_memory || !put_null_row(run)) {
@@ -489,6 +509,7 @@ int json_read_records(const json_program *program, const arrow_payloads *payload
         .builders = outcome->builders,
         .guesses = malloc(2 * (size_t)program->count * sizeof(int32_t)),
         .limit = payloads->data + payloads->size,
+        .unknowns = &outcome->unknowns,
     };
     int is_ready = run.guesses != NULL && arrow_grow(&run.builders[0], payloads->count + 1) == ARROW_DONE;
     for (int32_t i = 0; is_ready && i < program->nodes[0].count; i++) {

@@ -3,12 +3,13 @@
 #define KAFKAICEBERG_JSON_READER_H
 
 #include "../arrow/payloads.h"
-#include "program.h"
+#include "names.h"
 
 typedef struct {
     arrow_builder *builders; /* one for each node, of no length yet */
     int64_t *refused;        /* rows; room for all of them */
     int64_t refused_count;
+    json_unknowns unknowns; /* of rows that were taken; names lie in the payloads, escapes and all */
 } json_outcome;
 
 enum { JSON_READ = 0, JSON_NO_MEMORY, JSON_NO_RECORDS };

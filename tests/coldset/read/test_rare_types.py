@@ -15,7 +15,7 @@ from coldset.plan.parquet_scan import plan_parquet_scan
 from coldset.table.catalog import pin
 from federation.engine.run.query import run_query
 from federation.errors import OptionError
-from federation.options.definition import merge_options
+from federation.options.table_definition import merge_options
 from tests.coldset.agreement import SparkTable, new_table
 from tests.coldset.rare_types import schema
 from tests.coldset.shapes import Edit

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from federation.boundary.await_commit import await_newer
 from federation.boundary.connect.sink_history import UnfinishedHistoryError, UnknownHistoryError
-from federation.boundary.next_commit import await_newer
 from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
 from federation.cut.pinning import pin_table
 from federation.errors import BoundaryUnknownError

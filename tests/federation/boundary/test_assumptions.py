@@ -18,7 +18,8 @@ from federation.boundary import Assumption, Basis, CommittedOffsets, Confidence,
 from federation.boundary.property.snapshot_property import OFFSETS_PROPERTY
 from federation.cut.take import take_cut
 from federation.errors import BoundaryUnknownError
-from federation.receipt import build_receipt, render_receipt
+from federation.receipt import build_receipt
+from federation.receipt_lines import render_receipt
 from hotset.kafka import Isolation
 from kafkaiceberg.render import render_cut
 from tests.builders import Lake, commit_until, produce

@@ -14,15 +14,13 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 
-from federation.boundary import boundary_cache as cache
-from federation.boundary.columns import topic_identity as identity
-from federation.boundary.evidence import settling
 from federation.boundary.spark.spark_resolver import SPARK_EPOCH_ID, SPARK_QUERY_ID
 from federation.errors import TopicReplacedError
 from tests.builders import Lake, delete_records, delete_topic, make_topic
 from tests.conftest import MakeLake
 from tests.federation.boundary.query_epochs import stream
 from tests.federation.flink_stories import FIXTURES, Played
+from tests.federation.query_story import forget
 
 pytestmark = pytest.mark.kafka
 
@@ -36,14 +34,6 @@ COLUMNS = "partition=kafka_partition,offset=kafka_offset"
 def played(lake: MakeLake) -> Iterator[Played]:
     with Played(lake) as player:
         yield player
-
-
-def forget() -> None:
-    """What another process would not know."""
-    cache._found.clear()
-    identity._older_seen.clear()
-    settling._settled.clear()
-    settling._counted.clear()
 
 
 def now_ms() -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from federation.options.definition import merge_options
+from federation.options.table_definition import merge_options
 from tests.builders import make_topic, produce, unique
 from tests.coldset.agreement import SparkTable
 

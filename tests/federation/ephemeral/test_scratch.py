@@ -17,7 +17,7 @@ from federation.cut.take import take_cut
 from federation.ephemeral import cleaning
 from federation.ephemeral.publisher import EphemeralSnapshot, publish_cut
 from federation.errors import FederationError
-from federation.options.definition import merge_options
+from federation.options.table_definition import merge_options
 from hotset.errors import HotStoreError
 from hotset.store.hot_store import StoreSettings, clear_store
 from stack.java import ROOT

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from federation.errors import OptionError
-from federation.options.definition import define, merge_options
-from federation.options.options import OPTIONS
+from federation.options.option_table import OPTIONS
+from federation.options.table_definition import define, merge_options
 from hotset.kafka.offsets import Isolation
 
 WHOLE = {"subscribe": "orders", "kafka.bootstrap.servers": "broker:9092"}

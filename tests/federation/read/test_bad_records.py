@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from federation.errors import OptionError, SqlError
-from federation.receipt import render_receipt
+from federation.receipt_lines import render_receipt
 from hotset.decode.bad_records import LETTERS, MARKS
 from hotset.errors import DecodeError
 from kafkaiceberg.__main__ import main

@@ -14,7 +14,7 @@ import pytest
 
 from federation.cut.take import take_cut
 from federation.errors import OptionError
-from federation.options.definition import define, merge_options
+from federation.options.table_definition import define, merge_options
 from federation.plan import answer_schema, plan_hot
 from hotset.decode.envelope import Envelope
 from hotset.decode.formats import RecordFormat

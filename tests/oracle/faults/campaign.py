@@ -107,8 +107,8 @@ def run_round(arena: Arena, kind: Kind, name: str, tally: Tally, tell: Callable[
 
 def render(tally: Tally) -> str:
     """The table, in Markdown."""
-    head = "| | fault | injections | checked answers | correct | declared errors | wrong |"
-    lines = [head, "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+    head = "| | fault | injections | checked answers | correct | said why not | declared errors | wrong |"
+    lines = [head, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for code, row in sorted(tally.rows.items(), key=lambda item: _order(item[0])):
         lines.append(f"| {code} | {tally.titles[code]} {_counts(row, row.injections)}")
     total = Row(sum(row.injections for row in tally.rows.values()))
@@ -118,13 +118,14 @@ def render(tally: Tally) -> str:
         found = tally.explored
         lines.append(
             "| I6c | Everything between any two steps, in memory: random histories by the same seed. "
-            f"| {found.schedules} | {found.answers} | {found.correct} | {found.declared} | {found.wrong} |"
+            f"| {found.schedules} | {found.answers} | {found.correct} | 0 | {found.declared} "
+            f"| {found.wrong} |"
         )
     lines.append(f"| | **{len(tally.rows)} kinds, real services** {_counts(total, total.injections)}")
     lines += ["", "| comparator, under the same faults | answers | correct | errors | wrong |"]
     lines.append("| --- | ---: | ---: | ---: | ---: |")
     for name, row in tally.comparators.items():
-        counts = " | ".join(str(row.verdicts[verdict]) for verdict in _VERDICTS)
+        counts = " | ".join(str(row.verdicts[verdict]) for verdict in _WITHOUT_RECEIPT)
         lines.append(f"| {name} | {row.answers} | {counts} |")
     lines += ["", f"seed {tally.seed}, {tally.elapsed_s / 60:.1f} minutes"]
     if tally.broken:
@@ -132,7 +133,9 @@ def render(tally: Tally) -> str:
     return "\n".join(lines)
 
 
-_VERDICTS = (Verdict.CORRECT, Verdict.DECLARED, Verdict.WRONG)
+_VERDICTS = (Verdict.CORRECT, Verdict.ASSUMED, Verdict.DECLARED, Verdict.WRONG)
+# Comparators say nothing of what they assume.
+_WITHOUT_RECEIPT = (Verdict.CORRECT, Verdict.DECLARED, Verdict.WRONG)
 
 
 def _counts(row: Row, injections: int) -> str:

@@ -5,7 +5,17 @@
 
 from __future__ import annotations
 
-from tests.oracle.faults import access, commits, network, records, retention, tables, transactions, workers
+from tests.oracle.faults import (
+    access,
+    claims,
+    commits,
+    network,
+    records,
+    retention,
+    tables,
+    transactions,
+    workers,
+)
 from tests.oracle.faults.campaign import Kind
 
 ALL = [
@@ -36,6 +46,12 @@ ALL = [
     Kind("K20", access.k20_refused, needs="secured broker"),
     Kind("G2", workers.g2_killed_workers, needs="spark"),
     Kind("S2", records.s2_poison),
+    Kind("A1", claims.a1_two_topics),
+    Kind("A2", claims.a2_made_anew),
+    Kind("A3", claims.a3_strange_records),
+    Kind("A4", claims.a4_losses),
+    Kind("A5", claims.a5_isolation_unstated),
+    Kind("A6", claims.a6_upserts),
     Kind("N1", transactions.k4_mixture),
     Kind("N2", commits.n2_freezes_all_the_while),
     Kind("N3", tables.i5c_loop),

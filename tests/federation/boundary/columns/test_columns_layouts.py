@@ -16,7 +16,7 @@ from confluent_kafka import Producer
 
 from federation.boundary.columns.layouts import KNOWN, layout_of
 from federation.errors import BoundaryUnknownError, OptionError
-from federation.options.definition import TableDefinition, define
+from federation.options.table_definition import TableDefinition, define
 from hotset.errors import UnsupportedFormatError
 from tests.builders import Lake
 from tests.conftest import MakeLake

@@ -20,7 +20,7 @@ from coldset.errors import ColdReadError
 from coldset.plan.parquet_scan import DeletedRows
 from coldset.prune.predicate import AllOf, AnyOf, Compared, IsNull, NotNull, Predicate, StartsWith
 from federation.engine.lookahead.lookahead import Lookout
-from tests.federation.alone import ROWS, Alone
+from tests.federation.cold_table import ROWS, Alone
 from tests.federation.engine.lookahead.looking import SCHEMA, look, where
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

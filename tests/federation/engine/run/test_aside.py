@@ -21,7 +21,7 @@ from federation.engine.run.clock import StatementClock
 from federation.engine.run.query import run_query
 from federation.engine.run.statement_thread import left_behind, run_aside
 from federation.errors import EngineError, QueryCancelledError, QueryTimeoutError
-from tests.federation.alone import Alone
+from tests.federation.cold_table import Alone
 
 
 @pytest.fixture

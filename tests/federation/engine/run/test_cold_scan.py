@@ -20,7 +20,7 @@ from coldset.files.duckdb_sql import quoted
 from coldset.plan.parquet_scan import DeletedRows
 from federation.engine.run.instance import deletes_of, open_cursor
 from federation.errors import SqlError
-from tests.federation.alone import ROWS, Alone
+from tests.federation.cold_table import ROWS, Alone
 
 
 def test_the_engine_reads_whole_snapshots_itself(tmp_path: Path) -> None:

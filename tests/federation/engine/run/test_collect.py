@@ -16,7 +16,7 @@ from federation.engine.run.answer import Limits
 from federation.engine.run.collect import ResultGrewError, collect_at_once, collect_in_turn, is_row_by_row
 from federation.engine.run.query import run_query
 from federation.errors import ResultTooLargeError
-from tests.federation.alone import Alone
+from tests.federation.cold_table import Alone
 
 ROWS = "SELECT range AS a, 'x' || range AS b, [range, NULL] AS c FROM range(300000) WHERE range % 3 = 0"
 

@@ -28,7 +28,7 @@ from coldset.prune.column_facts import of_partition
 from coldset.table.arrow_form import arrow_schema
 from coldset.table.catalog import pin
 from tests.coldset.tables import read
-from tests.federation.alone import Alone
+from tests.federation.cold_table import Alone
 
 LONG = "a text that is longer than a manifest's bounds are"
 

@@ -11,7 +11,7 @@ import pytest
 from hotset.decode.bad_records import MARKS
 from tests.builders import Lake, produce
 from tests.conftest import MakeLake
-from tests.federation.alone import Alone
+from tests.federation.cold_table import Alone
 
 ALIKE = pa.schema([("a", pa.int64()), ("A", pa.int64()), ("note", pa.string())])
 

@@ -11,7 +11,7 @@ import pytest
 from federation.engine.lookahead.lookahead import Lookout
 from federation.engine.statement import steadiness
 from federation.engine.statement.statement import parse_statement
-from tests.federation.alone import Alone
+from tests.federation.cold_table import Alone
 
 STEADY = "SELECT sum(id) AS s FROM {t} WHERE id BETWEEN 12 AND 24 / 2"
 

@@ -33,7 +33,8 @@ def taken(schema: pa.Schema, *records: bytes | None) -> tuple[list[dict[str, Any
     """What the reader itself makes of records: rows, and those it has refused."""
     reader = reader_of(schema)
     assert reader is not None
-    rows, refused = reader.take(pa.array(records, pa.binary()))
+    found, refused = reader.take(pa.array(records, pa.binary()))
+    rows = found.rows
     rows.validate(full=True)
     return rows.to_pylist(), refused
 
@@ -93,7 +94,6 @@ def test_rows_have_the_metadata_of_their_own_schema() -> None:
         b'{"a": 1e99999999999999999999, "n": 1}',
         b'{"a": ' + b"[" * 60 + b"]" * 60 + b', "n": 1}',
         '{"é": "é", "n": 1}'.encode(),
-        b'{"n": 1, "n": "x"}',
     ],
 )
 def test_good_records_are_taken(record: bytes) -> None:
@@ -191,7 +191,7 @@ def test_readers_are_used_by_threads_at_once() -> None:
     def decode() -> None:
         reader = reader_of(schema)
         assert reader is not None
-        found.extend(reader.take(values)[0] == expected.rows for _ in range(20))
+        found.extend(reader.take(values)[0] == expected for _ in range(20))
 
     threads = [threading.Thread(target=decode) for _ in range(4)]
     for thread in threads:

@@ -16,6 +16,7 @@ import pytest
 
 import hotset.decode.json.json_decoder
 from hotset.decode.decoded import Decoded
+from hotset.decode.json.epoch_unit import EpochUnit
 from hotset.decode.json.json_exact import decode_exactly
 from tests.hotset.json_ways import WAYS, Decode, natively, needs_native
 
@@ -65,9 +66,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[bytes | None]]:
     """Each time the exact decoder was asked, and for what."""
     seen: list[list[bytes | None]] = []
 
-    def counted(values: pa.BinaryArray, schema: pa.Schema) -> Decoded:
+    def counted(values: pa.BinaryArray, schema: pa.Schema, epoch_unit: EpochUnit) -> Decoded:
         seen.append(values.to_pylist())
-        return decode_exactly(values, schema)
+        return decode_exactly(values, schema, epoch_unit)
 
     monkeypatch.setattr(hotset.decode.json.json_decoder, "decode_exactly", counted)
     return seen

@@ -28,7 +28,7 @@ ASKER = """
 import json, sys, threading
 import hotset.store.resident_log
 from federation.engine import run_query
-from federation.options.definition import merge_options
+from federation.options.table_definition import merge_options
 from hotset.store.background_tasks import WRITES
 hotset.store.resident_log._TAIL_ROWS = 8
 table, options, is_held_up = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] == "True"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from federation.options.option import Option, OptionSet, parse_option
-from hotset.decode import ENVELOPES, FORMATS, BadRecords
+from federation.options.option_set import Option, OptionSet, parse_option
+from hotset.decode import ENVELOPES, FORMATS, BadRecords, EpochUnit
 from hotset.kafka import Isolation
 
 TABLE_PROPERTY_PREFIX: Final = "kafkaiceberg."
@@ -143,6 +143,15 @@ _DECLARED: Final = (
         may_be_table_property=True,
     ),
     Option(
+        "timestampNumbers",
+        "string",
+        "writer",
+        "What a number of JSON counts in a column of timestamps, since 1970; `none` makes it a bad record. "
+        "`writer` is what it is to the table's writer: `s` to Spark, `none` to Flink, and else `ms`.",
+        ("writer", *(unit.value for unit in EpochUnit)),
+        may_be_table_property=True,
+    ),
+    Option(
         "tombstones",
         "string",
         "fail",
@@ -210,19 +219,9 @@ _DECLARED: Final = (
     ),
     Option("maxRecordsPerPartition", "integer", "250000", "Offsets per hot split of one partition, at most."),
     Option("split-size", "integer", "134217728", "Bytes of data files per cold split, at most."),
-    Option(
-        "planTimeoutMs",
-        "integer",
-        "10000",
-        "Milliseconds for taking a cut, Kafka's answers included.",
-    ),
+    Option("planTimeoutMs", "integer", "10000", "Milliseconds for taking a cut, Kafka's answers included."),
     Option("readTimeoutMs", "integer", "120000", "Milliseconds for reading one hot split."),
-    Option(
-        "noProgressTimeoutMs",
-        "integer",
-        "30000",
-        "Milliseconds a hot read may wait without any progress.",
-    ),
+    Option("noProgressTimeoutMs", "integer", "30000", "Milliseconds a hot read may wait without progress."),
     Option(
         "hotStore",
         "string",

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from federation.options.options import OPTIONS
+from federation.options.option_table import OPTIONS
 from federation.warm import leave_stores
 from hotset.kafka.offsets import OffsetRange
 from hotset.store import store_folder as place

@@ -18,8 +18,8 @@ import pyarrow as pa
 from coldset.table import check_properties
 from federation.errors import OptionError
 from federation.options.ddl import parse_schema
-from federation.options.options import OPTIONS, REGISTRY_PREFIX, table_options
-from hotset.decode import FIELDS, BadRecords, Envelope, RecordFormat
+from federation.options.option_table import OPTIONS, REGISTRY_PREFIX, table_options
+from hotset.decode import FIELDS, BadRecords, Envelope, EpochUnit, RecordFormat
 from hotset.kafka import Isolation
 from hotset.registry import check_names
 from hotset.store import StoreSettings
@@ -203,7 +203,7 @@ def _hot_schema(options: Mapping[str, str]) -> pa.Schema | None:
 
 def _record_format(options: Mapping[str, str]) -> RecordFormat:
     key, key_fields = options.get("keyFormat"), OPTIONS.list_of(options, "keyFields") or ()
-    envelope = _envelope(options)
+    envelope, unit = _envelope(options), OPTIONS.text_of(options, "timestampNumbers")
     # With an envelope the key may be for a column of its own.
     if key is None if key_fields else key is not None and envelope is None:
         raise OptionError("options 'keyFormat' and 'keyFields' go together; give both", option="keyFormat")
@@ -223,6 +223,7 @@ def _record_format(options: Mapping[str, str]) -> RecordFormat:
         registry=tuple(sorted(OPTIONS.under(options, REGISTRY_PREFIX).items())),
         reader_schema=reader,
         envelope=envelope,
+        epoch_unit=None if unit == "writer" else EpochUnit(unit),
     )
     if reader != "none" and found.value != "avro":
         raise OptionError(

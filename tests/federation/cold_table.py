@@ -16,7 +16,7 @@ from coldset.plan.parquet_scan import plan_parquet_scan
 from coldset.table.catalog import pin
 from federation.engine.run.answer import Answer
 from federation.engine.run.query import run_query
-from federation.options.definition import merge_options
+from federation.options.table_definition import merge_options
 from tests.builders import unique
 from tests.coldset.tables import catalog_properties, make_catalog
 
