@@ -44,13 +44,12 @@ def catalog(lake: Lake) -> Observed:
     _served[name] = options
     try:
         found = _catalog().load_table(name)
-        rows = found.scan(selected_fields=IDENTITY).to_arrow()
-    except (RESTError, NoSuchTableError, OSError) as exc:
-        # Of a file that is gone, the engine says so itself.
+    except (RESTError, NoSuchTableError) as exc:
         raise DeclaredError(str(exc)[:500]) from exc
-    except ValueError as exc:
-        if "does not yet support" not in str(exc):
-            raise
+    try:
+        rows = found.scan(selected_fields=IDENTITY).to_arrow()
+    except Exception as exc:
+        # Of files that are gone, hurt or beyond it, the engine speaks in its own words.
         raise DeclaredError(str(exc)[:500]) from exc
     snapshot = found.current_snapshot()
     assert snapshot is not None
