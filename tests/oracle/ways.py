@@ -52,9 +52,8 @@ def engine_twice(lake: Lake) -> Observed:
 
 def gateway(base: str, lake: Lake, *, is_twice: bool = False) -> Observed:
     sql = twice(lake.table) if is_twice else f"SELECT {_COLUMNS} FROM {lake.table}"
-    request = urllib.request.Request(
-        f"{base}/v1/sql", data=json.dumps({"sql": sql}).encode(), headers={"Accept": ARROW_STREAM}
-    )
+    headers = {"Accept": ARROW_STREAM, "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{base}/v1/sql", json.dumps({"sql": sql}).encode(), headers)
     try:
         with urllib.request.urlopen(request, timeout=HANG_S) as response:
             body = response.read()
