@@ -15,7 +15,8 @@ RECORDS ?= 50000
 EXTRAS := dev gateway postgres protobuf spark
 
 BIN := .venv/bin
-POMS := $(wildcard stack/jars/*.pom.xml)
+# Trino is a download of 0.8 GB, for the long tests alone.
+POMS := $(filter-out stack/jars/trino.pom.xml,$(wildcard stack/jars/*.pom.xml))
 JARS := $(POMS:stack/jars/%.pom.xml=build/jars/%/.stamp)
 NATIVE := setup.py $(shell find hotset -name '*.[ch]')
 SANITIZERS := -fsanitize=address,undefined
@@ -35,7 +36,7 @@ demo: .venv/.stamp build/jars/kafka/.stamp ## start everything here and show a r
 test: setup ## run all tests but the long ones, in two processes (PYTEST_ARGS='-k cut' runs some, PROCESSES=0 runs in one)
 	@$(BIN)/python -m pytest -n $(PROCESSES) -m "not long" $(PYTEST_ARGS)
 
-test-long: setup ## run the long tests: live writers, the long loop and faults of the oracle, random tables, benchmarks
+test-long: setup build/jars/trino/.unpacked ## run the long tests: live writers, the long loop and faults of the oracle, random tables, benchmarks
 	@$(BIN)/python -m pytest -n $(PROCESSES) -m long $(PYTEST_ARGS)
 
 test-fast: setup ## run the tests that start no service and take seconds
@@ -93,4 +94,10 @@ build/jars/%/.stamp: stack/jars/%.pom.xml
 	@echo "setup: fetching the jars of $*"
 	@rm -rf $(@D)
 	@$(MVN) -q -B -Dstyle.color=never -f $< $(COPY_JARS) -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(@D)
+	@touch $@
+
+# Maven makes empty files of the archive's hard links.
+build/jars/trino/.unpacked: build/jars/trino/.stamp
+	@tar -xzf $(@D)/trino-server-*.tar.gz -C $(@D) --strip-components=1
+	@rm $(@D)/trino-server-*.tar.gz
 	@touch $@

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CATALOG: Final = "kafkaiceberg"
+_RUNTIME: Final = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 _NO_JAR: Final = (
     "this Spark session has no Iceberg runtime, so tables are read through Python, many times slower; start "
-    "it with spark.jars.packages=org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
+    f"it with spark.jars.packages={_RUNTIME}"
 )
 
 
@@ -57,6 +58,12 @@ def table(
         CutError, HotsetError, ColdsetError, OptionError: No exact cut could be taken or read.
     """
     merged = _merge(name, options, config)
+    if _is_elsewhere(spark) and "scratchLocation" not in merged:
+        raise OptionError(
+            "this session's Spark Connect server is on another machine, which cannot read files of this one; "
+            "name a place that both reach in scratchLocation",
+            option="scratchLocation",
+        )
     published = publish_cut(take_cut(merged))
     found: Any = _frame(spark, published, merged)
     if columns is not None:
@@ -127,7 +134,8 @@ def attach(
         config: The configuration file; `load_config()` if None.
 
     Raises:
-        OptionError: The configuration file names no table, or the name is taken.
+        OptionError: The configuration file names no table, the name is taken, the session has no Iceberg
+            runtime, or its server cannot reach this process.
     """
     known = spark.conf.get(f"spark.sql.catalog.{name}.uri", None)
     if known is not None and uri in (None, known):
@@ -138,7 +146,14 @@ def attach(
             "choose another name",
             option="name",
         )
+    _require_runtime(spark)
     if uri is None:
+        if _is_elsewhere(spark):
+            raise OptionError(
+                "this session's Spark Connect server is on another machine, which cannot ask one in this "
+                "process; give the uri of a gateway",
+                option="uri",
+            )
         uri, token = _serve(load_config() if config is None else config)
     prefix = f"spark.sql.catalog.{name}"
     settings = {
@@ -164,6 +179,34 @@ def _serve(config: Config) -> tuple[str, str]:
     return served.uri, served.token
 
 
+def _require_runtime(spark: SparkSession) -> None:
+    """Raise if a session has no Iceberg runtime.
+
+    Raises:
+        OptionError: It has none; Spark itself would say so later, and not what to do.
+    """
+    try:
+        _ = spark.read.format("iceberg").load("file:///nothing").schema
+    except Exception as exc:
+        if _is_without_runtime(exc):
+            raise OptionError(
+                "this Spark session has no Iceberg runtime, which a catalog needs; start it with "
+                f"spark.jars.packages={_RUNTIME}, or use `table` or `sql`"
+            ) from exc
+
+
+def _is_without_runtime(error: Exception) -> bool:
+    return "DATA_SOURCE_NOT_FOUND" in str(error)
+
+
+def _is_elsewhere(spark: SparkSession) -> bool:
+    """Return whether a session is a client of a Spark Connect server on another machine."""
+    if not type(spark).__module__.startswith("pyspark.sql.connect"):
+        return False
+    session: Any = spark
+    return session.client.host not in ("localhost", "127.0.0.1", "::1")
+
+
 def _merge(name: str, options: Mapping[str, str], config: Config | None) -> dict[str, str]:
     settings = load_config() if config is None else config
     return merge_options(name, options, settings.options_of(name))
@@ -171,10 +214,14 @@ def _merge(name: str, options: Mapping[str, str], config: Config | None) -> dict
 
 def _frame(spark: SparkSession, published: EphemeralSnapshot, options: Mapping[str, str]) -> DataFrame:
     try:
-        return spark.read.format("iceberg").load(published.location)
+        frame = spark.read.format("iceberg").load(published.location)
+        # Spark Connect looks for the reader when it is first asked for something.
+        _ = frame.schema
     except Exception as exc:
-        if "DATA_SOURCE_NOT_FOUND" not in str(exc):
+        if not _is_without_runtime(exc):
             raise
+    else:
+        return frame
     warnings.warn(_NO_JAR, stacklevel=4)
     given = {key: value for key, value in options.items() if key not in ("path", "cut")}
     return spark.read.format("kafkaiceberg").options(**given, cut=published.cut).load(published.table)

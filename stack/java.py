@@ -7,6 +7,7 @@ anything: starting a service never depends on a network.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Final
@@ -47,3 +48,24 @@ def java_executable() -> str:
     if found is None:
         raise StackError("no java was found; install Java 17 or newer, or set JAVA_HOME")
     return found
+
+
+def newer_java(version: int) -> str:
+    """Return a `java` of a version at least: the usual one, or one that is installed beside it.
+
+    Raises:
+        StackError: There is none.
+    """
+    usual = Path(java_executable()).resolve().parents[1]
+    for home in (usual, *sorted(usual.parent.iterdir())):
+        if _version_of(home) >= version:
+            return str(home / "bin" / "java")
+    raise StackError(f"no java of version {version} or newer was found; install one, or set JAVA_HOME to it")
+
+
+def _version_of(home: Path) -> int:
+    """Return which version of Java has its home in a folder; 0 if none has."""
+    release = home / "release"
+    told = release.read_text(encoding="utf-8") if release.is_file() else ""
+    found = re.search(r'^JAVA_VERSION="(\d+)', told, re.MULTILINE)
+    return int(found[1]) if found else 0

@@ -10,5 +10,6 @@ from federation.ephemeral.ephemeral_snapshot import (
     storage_of_cut,
 )
 from federation.ephemeral.publisher import publish_cut
+from federation.ephemeral.summary import CUT_PROPERTY
 
-__all__ = ["EphemeralSnapshot", "cold_metadata", "epochs_of", "publish_cut", "storage_of_cut"]
+__all__ = ["CUT_PROPERTY", "EphemeralSnapshot", "cold_metadata", "epochs_of", "publish_cut", "storage_of_cut"]

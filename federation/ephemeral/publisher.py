@@ -25,7 +25,6 @@ from coldset.ephemeral import (
     describe_file,
     open_base,
 )
-from federation.boundary import OFFSETS_PROPERTY, render_offsets
 from federation.cut import TakenCut
 from federation.ephemeral.cleaning import keep_clean
 from federation.ephemeral.ephemeral_snapshot import EphemeralSnapshot, epochs_of, local_files, storage_of_cut
@@ -38,6 +37,7 @@ from federation.ephemeral.scratch import (
     open_scratch,
     snapshot_folder,
 )
+from federation.ephemeral.summary import summarize
 from federation.errors import OptionError
 from federation.plan import answer_schema, plan_hot, require_unfiltered
 from federation.read import Guard, HotMeter, read_hot_rows
@@ -45,11 +45,7 @@ from federation.receipt import build_receipt
 from foundation.lru import LruCache
 from hotset.decode import BadRecords
 from hotset.errors import HotStoreError
-from hotset.kafka import OffsetRange
 from hotset.store import Chunk, HotRows, HotStore, RowCounts, open_store
-
-CUT_PROPERTY: Final = "kafkaiceberg.cut"
-ROWS_PROPERTY: Final = "kafkaiceberg.rows-hot"
 
 # How the metadata file of a table is called that is known by its folder alone.
 _METADATA: Final = "metadata/v1.metadata.json"
@@ -95,7 +91,8 @@ def publish_cut(
     snapshot_id = secrets.randbits(62)
     folder = snapshot_folder(snapshot_id, until_ms)
     try:
-        hot, chunks = _lend_hot(taken, store, scratch, folder, until_ms, meter, guard)
+        chunks = _lend_hot(taken, store, scratch, folder, until_ms, meter, guard)
+        receipt = build_receipt(taken, meter, stages_ms={"hot": (time.monotonic() - began_s) * 1000})
         manifests = [
             _manifest_of(base, chunk, _place(chunk, taken, scratch, keep_ms), scratch, keep_ms)
             for chunk in chunks
@@ -108,13 +105,12 @@ def publish_cut(
             timestamp_ms=taken.as_of_ms,
             manifest_list_path=f"{location}/metadata/snap-{snapshot_id}.avro",
             location=location,
-            summary=_summary(taken, hot),
+            summary=summarize(taken, receipt),
         )
         metadata_location = _write(scratch, folder, built)
     finally:
         # If it failed, too: what is over may have filled the disk.
         keep_clean(scratch, keep_ms / 1000)
-    receipt = build_receipt(taken, meter, stages_ms={"hot": (time.monotonic() - began_s) * 1000})
     return EphemeralSnapshot(
         table=taken.cut.table,
         cut=taken.cut.token(),
@@ -170,8 +166,8 @@ def _lend_hot(
     until_ms: int,
     meter: HotMeter,
     guard: Guard,
-) -> tuple[HotRows, list[Chunk]]:
-    """Return the hot rows, and the chunks that have them, which now stay until a time."""
+) -> list[Chunk]:
+    """Return the chunks that have the hot rows, which now stay until a time."""
     for _ in range(_TRIES):
         hot = _read_hot(taken, meter, guard)
         chunks = [part.chunk for part in hot.parts if part.chunk.info.counts.rows]
@@ -180,7 +176,7 @@ def _lend_hot(
         scratch.write(f"{folder}/{NEEDED}", "\n".join(names).encode())
         store.lease(names, max(0.0, until_ms / 1000 - time.time()))
         if all(chunk.path.exists() for chunk in chunks):
-            return hot, chunks
+            return chunks
         meter.counts = RowCounts()
     raise HotStoreError(
         f"hot rows of table {taken.cut.table!r} were removed while they were read; ask again, or raise "
@@ -235,24 +231,6 @@ def _manifest_of(
     made = ListedManifest(scratch.write(name, content), len(content), 1, found.rows)
     _manifests.put(name, made)
     return made
-
-
-def _summary(taken: TakenCut, hot: HotRows) -> dict[str, str]:
-    cut = taken.cut
-    told = {CUT_PROPERTY: cut.token(), ROWS_PROPERTY: str(hot.counts.rows)}
-    if cut.topic is None or cut.topic_id is None:
-        return told
-    log = () if taken.bounds is None else taken.bounds.partitions
-    return told | {
-        OFFSETS_PROPERTY: render_offsets(
-            topic=cut.topic,
-            topic_id=cut.topic_id,
-            isolation=cut.isolation,
-            next_offset={r.partition: r.end for r in cut.ranges},
-            leader_epoch={found.partition: found.leader_epoch for found in log},
-            lost=tuple(OffsetRange(gap.partition, gap.start, gap.end) for gap in (*cut.lost, *cut.gaps)),
-        )
-    }
 
 
 def _write(scratch: Scratch, folder: str, built: EphemeralMetadata) -> str:

@@ -16,6 +16,7 @@ from werkzeug.exceptions import HTTPException
 
 from foundation.errors import KafkaIcebergError
 from sql_gateway.errors import GatewayError, NotFoundError, envelope
+from sql_gateway.iceberg.as_of_start import reads_as_of_start, with_cut_alone
 from sql_gateway.iceberg.union_catalog import UnionCatalog
 
 _log = logging.getLogger(__name__)
@@ -29,15 +30,17 @@ _ENDPOINTS: Final = (
     "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}",
     "HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}",
 )
-# What clients call errors of each status.
+# What clients call errors of each status; of this name for 400, those in Java add no words of their own.
 _TYPES: Final[Mapping[int, str]] = {
-    400: "BadRequestException",
+    400: "IllegalArgumentException",
     401: "NotAuthorizedException",
     403: "ForbiddenException",
     405: "UnsupportedOperationException",
     406: "UnsupportedOperationException",
     503: "ServiceUnavailableException",
 }
+# Clients repeat a question for half a minute before they tell their user of such an answer.
+_ASK_AGAIN: Final = 503
 # What federation calls a table that the registered catalog no longer has.
 _NO_TABLE: Final = "TABLE_NOT_FOUND"
 _WRITES: Final = ["POST", "PUT", "DELETE", "PATCH"]
@@ -79,6 +82,8 @@ def iceberg_routes(catalog: UnionCatalog) -> Blueprint:
             return Response(status=204)
         found = catalog.load(name, table)
         metadata = found.metadata
+        if reads_as_of_start(request.user_agent.string):
+            metadata = with_cut_alone(metadata)
         if request.args.get("snapshots") == "refs":
             metadata = _with_refs_only(metadata)
         told = {"metadata-location": found.metadata_location, "metadata": metadata, "config": found.config}
@@ -120,6 +125,8 @@ def _answer_error(error: Exception) -> tuple[Response, int]:
     if not isinstance(error, KafkaIcebergError | GatewayError):
         _log.error("a load of an Iceberg table failed", exc_info=error)
     found = body["error"]
+    if status == _ASK_AGAIN and not found["retriable"]:
+        status = 400
     return _error(f"{found['message']} [{found['code']}]", status, _TYPES.get(status, "ServerErrorException"))
 
 

@@ -140,6 +140,8 @@ def _still_holds(known: EphemeralSnapshot, taken: TakenCut) -> bool:
         known.cut == taken.cut.token()
         and known.base == taken.pinned.state
         and known.epochs == epochs_of(taken)
+        # Its summary says what open transactions hold back.
+        and all(taken.held_back(each.partition) == each.held_back for each in known.receipt.partitions)
         and known.expires_ms - time.time() * 1000 >= taken.definition.keep_ephemeral_ms
         and all(path.exists() for path in known.files)
     )

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import kafkaiceberg.spark as ki
+from federation.errors import OptionError
 from federation.options.config import Config
 from stack.java import ROOT
 from tests.builders import Lake, commit_until, produce, write_config
@@ -232,3 +233,8 @@ def test_a_session_without_the_runtime_reads_through_python_and_says_so(spark: A
         frame = ki.table(spark, made.table, config=Config(), **options)
 
     assert sorted(row.seq for row in frame.collect()) == list(range(number))
+
+
+def test_a_session_without_the_runtime_is_told_before_it_asks(spark: Any, made: Lake) -> None:
+    with pytest.raises(OptionError, match=r"spark\.jars\.packages"):
+        ki.attach(spark, config=Config(tables={made.table: made.options}))

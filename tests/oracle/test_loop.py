@@ -22,7 +22,7 @@ import pytest
 from stack import ManagedProcess
 from stack.ports import free_port
 from tests.builders import Lake, wait_until, write_config
-from tests.oracle import ways
+from tests.oracle import engines, ways
 from tests.oracle.checker import Asked, Observed, Score, Verdict
 from tests.oracle.conftest import MakeWorld
 from tests.oracle.world import TALLY, World
@@ -43,8 +43,13 @@ Answers = Mapping[str, int]
 @pytest.mark.parametrize(
     ("answers", "least"),
     [
-        pytest.param({"library": 40, "gateway": 40, "spark": 6}, 3, id="seconds"),
-        pytest.param({"library": 225, "gateway": 225, "spark": 60}, 10, id="minutes", marks=pytest.mark.long),
+        pytest.param({"library": 40, "gateway": 40, "catalog": 20, "spark": 6}, 3, id="seconds"),
+        pytest.param(
+            {"library": 225, "gateway": 225, "catalog": 200, "spark": 60},
+            10,
+            id="minutes",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_every_answer_is_right_while_records_arrive_and_are_frozen(
@@ -68,7 +73,11 @@ def test_every_answer_is_right_while_records_arrive_and_are_frozen(
     assert verdicts[Verdict.DECLARED] == 0, told(scores, Verdict.DECLARED)
     assert Counter(one.way.split()[0] for one in asked) == answers
     assert sum(has_both_halves(one) for one in asked) > (answers["library"] + answers["gateway"]) // 5
-    assert not [way for way in ("library", "gateway") if goes_back([one for one in asked if way in one.way])]
+    assert not [
+        way
+        for way in ("library", "gateway", "catalog")
+        if goes_back([one for one in asked if way in one.way])
+    ]
 
 
 def ask_on_all_ways(
@@ -78,6 +87,7 @@ def ask_on_all_ways(
     lake = here.lake
     questions: dict[str, list[tuple[str, Callable[[], Observed]]]] = {
         "library": [("library", lambda: ways.library(lake))],
+        "catalog": [("catalog", lambda: engines.catalog(lake))],
         "gateway": [
             ("gateway", lambda: ways.gateway(base, lake)),
             ("gateway twice", lambda: ways.gateway(base, lake, is_twice=True)),

@@ -18,6 +18,8 @@ from stack.catalog_proxy import CatalogProxy
 from stack.objects import ObjectStore
 from stack.rest_catalog import RestCatalog
 from tests.builders import Lake, RestLake, make_table, make_topic, produce, unique
+from tests.coldset.sites import of_store
+from tests.object_lakes import object_lake
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -31,34 +33,6 @@ class LentLake(RestLake):
     @property
     def catalog_properties(self) -> dict[str, str]:
         return {"type": "rest", "uri": self.uri}
-
-
-@dataclass(frozen=True)
-class ObjectLake(Lake):
-    """A lake on disk but for its files."""
-
-    reach: tuple[tuple[str, str], ...] = ()
-    secrets: Path = Path()
-
-    @property
-    def catalog_properties(self) -> dict[str, str]:
-        return {**super().catalog_properties, **dict(self.reach)}
-
-    @property
-    def options(self) -> dict[str, str]:
-        by_file = {
-            f"catalog.s3.{name}": f"${{file:{self.secrets / name}}}"
-            for name in ("access-key-id", "secret-access-key")
-        }
-        return {**super().options, **by_file}
-
-
-def of_store(store: ObjectStore) -> dict[str, str]:
-    return {
-        "s3.endpoint": store.endpoint,
-        "s3.access-key-id": store.access_key_id,
-        "s3.secret-access-key": store.secret_access_key,
-    }
 
 
 def agrees(lake: Lake, spark: SparkSession) -> None:
@@ -78,19 +52,11 @@ def agrees(lake: Lake, spark: SparkSession) -> None:
 def test_a_freeze_writes_objects_with_credentials_by_reference(
     broker: KafkaBroker, store: ObjectStore, spark: SparkSession, tmp_path: Path
 ) -> None:
-    topic = make_topic(broker.bootstrap, unique("events"), partitions=1)
-    reach = of_store(store)
-    for name in ("access-key-id", "secret-access-key"):
-        (tmp_path / name).write_text(reach[f"s3.{name}"])
-    reach["warehouse"] = f"{store.uri}/{topic}"
-    lake = ObjectLake(
-        broker.bootstrap, tmp_path, f"lake.{topic}", topic, reach=tuple(reach.items()), secrets=tmp_path
-    )
-    make_table(lake.catalog, lake.table)
+    lake = object_lake(broker.bootstrap, store, tmp_path)
 
     agrees(lake, spark)
 
-    assert list((store.folder / topic).rglob("*.parquet"))
+    assert list((store.folder / lake.topic).rglob("*.parquet"))
 
 
 def test_a_freeze_writes_objects_with_credentials_that_the_catalog_lends(

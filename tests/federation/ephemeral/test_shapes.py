@@ -7,11 +7,9 @@ Spark's own reader all of it.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,44 +20,21 @@ from federation.engine.run.query import run_query
 from federation.ephemeral.publisher import EphemeralSnapshot, publish_cut
 from federation.errors import FederationError
 from stack import KafkaBroker
-from tests.coldset.agreement import SparkTable, as_sorted, as_typed, new_table
-from tests.coldset.shapes import SHAPES as ALL
+from tests.coldset.agreement import SparkTable, as_sorted, as_typed
 from tests.federation.ephemeral.hot_rows import give_topic
 from tests.federation.ephemeral.native_reader import read_natively
-from tests.fixtures.staged_writers import StagedSpark
-from tests.fixtures.stages import Player
+from tests.federation.ephemeral.recorded_shapes import MISCOUNTED, SHAPES, play
 
 pytestmark = pytest.mark.kafka
 
 Play = Callable[[str], SparkTable]
 HOT = 12
-# Of this one Spark counts no rows without us, though it reads three: deletes are by a column that is gone.
-MISCOUNTED = "keys are of columns that have changed since"
-# A record in JSON has no map whose keys are numbers, so that one has no hot rows.
-SHAPES = {shape: steps for shape, steps in ALL.items() if shape != "all types are there"}
 
 
 @pytest.fixture
 def played(tmp_path: Path) -> Play:
     """Puts a table of some shape in place again."""
-
-    def play(shape: str) -> SparkTable:
-        name = re.sub(r"\W+", "_", shape).strip("_")
-        player = Player(f"agreement/every_reader_has_the_rows_that_spark_reads_{name}")
-        folder = tmp_path / name
-        folder.mkdir()
-        table = new_table(StagedSpark(player, nobody), folder)
-        table.run(SHAPES[shape])
-        # Checksums of files that name others by their place, which is another one now.
-        for checksum in folder.rglob(".*.crc"):
-            checksum.unlink()
-        return table
-
-    return play
-
-
-def nobody() -> Any:
-    raise AssertionError("Spark is asked for what is not in the recording")
+    return lambda shape: play(shape, tmp_path)
 
 
 def publish(options: Mapping[str, str]) -> EphemeralSnapshot:

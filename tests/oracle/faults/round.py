@@ -25,7 +25,7 @@ from confluent_kafka import Consumer, TopicPartition
 from federation.cut.take import take_cut
 from pipeline.freeze import commit
 from tests.builders import EVENTS, clip, new_lake, stage_rows
-from tests.oracle import comparators, ways
+from tests.oracle import comparators, engines, ways
 from tests.oracle.checker import Asked, Observed, Score, Verdict
 from tests.oracle.faults.arena import Arena
 from tests.oracle.faults.door import Door
@@ -210,7 +210,7 @@ class Round:
         self.require(here.lake.load().metadata_location == state, "questions have changed the table")
 
     def ways(self, here: World) -> dict[str, Ask]:
-        """Library, engine and gateway, each in two ways; Spark where the arena has it, now and then."""
+        """Library, engine and gateway; pyiceberg through the catalog; Spark where it is, now and then."""
         door = Door(here.lake)
         chosen: dict[str, Ask] = {
             "library": ways.library,
@@ -220,12 +220,15 @@ class Round:
             "engine, self-union": ways.engine_twice,
             "gateway": door.ask,
             "gateway, JSON": door.ask_json,
+            "catalog": engines.catalog,
         }
         # Spark shows no receipt, so what was accepted or assumed could not be told from a loss.
         is_whole = _is_strict(here) and here.journal.run not in self._frozen_over
         is_whole = is_whole and not here.oracle.unknowable
         if self.arena.has_spark and is_whole and self.rng.random() < self.arena.spark_share:
             chosen["spark"] = lambda lake: ways.spark(self.arena.spark, lake)
+        if self.arena.has_spark and self.rng.random() < self.arena.spark_share:
+            chosen["spark, its own reader"] = lambda lake: engines.spark_table(self.arena.spark, lake)
         return chosen
 
     def _score(self, row: Row, here: World, asked: Asked) -> Score:

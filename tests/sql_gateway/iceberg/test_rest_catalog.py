@@ -16,20 +16,15 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import NoSuchTableError, UnauthorizedError
 
 from sql_gateway.embedded import serve_catalog
-from tests.builders import Lake, commit_until, delete_topic, in_version_3, produce
+from stack import KafkaBroker
+from stack.objects import ObjectStore
+from tests.builders import Lake, commit_until, delete_records, delete_topic, in_version_3
 from tests.conftest import MakeLake
+from tests.object_lakes import object_lake
 from tests.sql_gateway.door import open_door
+from tests.sql_gateway.iceberg.events import name_of, send
 
 pytestmark = pytest.mark.kafka
-
-
-@pytest.fixture
-def made(lake: MakeLake, tmp_path: Path) -> Lake:
-    """Four records that are cold and two that are hot."""
-    found = lake(partitions=1).having(hotStorePath=str(tmp_path / "store"))
-    send(found, 0, 6)
-    commit_until(found, {0: 4})
-    return found
 
 
 @pytest.fixture
@@ -41,15 +36,6 @@ def client(made: Lake) -> FlaskClient:
 def catalog(made: Lake) -> RestCatalog:
     served = serve_catalog({made.table: made.merged()})
     return RestCatalog("gateway", uri=served.uri, token=served.token)
-
-
-def send(lake: Lake, first: int, end: int) -> None:
-    records = [{"producer": "p", "seq": seq, "run": "r"} for seq in range(first, end)]
-    produce(lake.bootstrap, lake.topic, records, partition=0)
-
-
-def name_of(lake: Lake) -> str:
-    return lake.table.partition(".")[2]
 
 
 def seqs(catalog: RestCatalog, name: str) -> list[int]:
@@ -99,6 +85,22 @@ def test_a_table_is_its_metadata_at_a_fresh_cut(client: FlaskClient, made: Lake)
     assert later["metadata"]["snapshots"][-1]["summary"]["kafkaiceberg.rows-hot"] == "3"
 
 
+def test_who_reads_as_of_a_time_is_shown_the_cut_alone(client: FlaskClient, made: Lake) -> None:
+    """Of two snapshots such a client would take the one before, which has no hot rows."""
+    path = f"/iceberg/v1/namespaces/{{}}/tables/{name_of(made)}"
+    agent = {"User-Agent": "duckdb/v1.5.5(linux_amd64) python"}
+    others = client.get(path.format("lake")).get_json()["metadata"]
+
+    union = client.get(path.format("lake"), headers=agent).get_json()["metadata"]
+    cold = client.get(path.format("lake_cold"), headers=agent).get_json()["metadata"]
+
+    [shown] = union["snapshots"]
+    assert shown["snapshot-id"] == others["current-snapshot-id"] == union["current-snapshot-id"]
+    assert shown["timestamp-ms"] == union["last-updated-ms"] < others["last-updated-ms"]
+    assert [ref["snapshot-id"] for ref in union["refs"].values()] == [shown["snapshot-id"]]
+    assert cold == client.get(path.format("lake_cold")).get_json()["metadata"]
+
+
 def test_clients_may_ask_for_the_snapshots_of_refs_only(client: FlaskClient, made: Lake) -> None:
     path = f"/iceberg/v1/namespaces/lake_cold/tables/{name_of(made)}"
     commit_until(made)
@@ -137,9 +139,18 @@ def test_an_error_of_a_half_is_said_with_its_code(client: FlaskClient, made: Lak
 
     answer = client.get(f"/iceberg/v1/namespaces/lake/tables/{name_of(made)}")
 
-    assert "TOPIC_NOT_FOUND" in error_of(answer)["message"]
     # The frozen half needs no topic, but no cut of the union can be taken without one.
-    assert answer.status_code in (400, 503)
+    assert "TOPIC_NOT_FOUND" in error_of(answer)["message"]
+    assert error_of(answer)["type"] == "IllegalArgumentException"
+
+
+def test_an_error_that_stays_is_no_reason_to_ask_again(client: FlaskClient, made: Lake) -> None:
+    delete_records(made.bootstrap, made.topic, {0: 5})
+
+    answer = client.get(f"/iceberg/v1/namespaces/lake/tables/{name_of(made)}")
+
+    assert "OFFSET_GAP" in error_of(answer)["message"]
+    assert answer.status_code == 400
 
 
 def test_a_gateway_with_a_token_asks_for_it(made: Lake, tmp_path: Path) -> None:
@@ -175,6 +186,23 @@ def test_pyiceberg_reads_the_union_and_its_halves(catalog: RestCatalog, made: La
     commit_until(made)
     assert seqs(catalog, made.table) == list(range(8))
     assert seqs(catalog, f"lake_hot.{name_of(made)}") == []
+
+
+def test_pyiceberg_reads_tables_and_hot_rows_in_an_object_store(
+    broker: KafkaBroker, store: ObjectStore, tmp_path: Path
+) -> None:
+    stored = object_lake(broker.bootstrap, store, tmp_path)
+    stored = stored.having(scratchLocation=f"{store.uri}/scratch-{stored.topic}")
+    send(stored, 0, 6)
+    commit_until(stored, {0: 4})
+    served = serve_catalog({stored.table: stored.merged()})
+
+    # The catalog lends what reaches the store.
+    found = RestCatalog("gateway", uri=served.uri, token=served.token)
+
+    assert seqs(found, stored.table) == list(range(6))
+    assert seqs(found, f"lake_hot.{name_of(stored)}") == [4, 5]
+    assert not list((tmp_path / "store").rglob("snapshots/*"))
 
 
 def test_pyiceberg_hears_what_is_wrong(catalog: RestCatalog, made: Lake) -> None:
