@@ -15,7 +15,7 @@ RECORDS ?= 50000
 EXTRAS := dev gateway postgres protobuf spark
 
 BIN := .venv/bin
-# Trino is a download of 0.8 GB, for the long tests alone.
+# Trino is a download of 0.8 GB, for its own tests alone.
 POMS := $(filter-out stack/jars/trino.pom.xml,$(wildcard stack/jars/*.pom.xml))
 JARS := $(POMS:stack/jars/%.pom.xml=build/jars/%/.stamp)
 NATIVE := setup.py $(shell find hotset -name '*.[ch]')
@@ -23,7 +23,7 @@ SANITIZERS := -fsanitize=address,undefined
 COPY_JARS := org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies
 
 .DELETE_ON_ERROR:
-.PHONY: help setup lock demo test test-long test-fast lint types bench oracle sanitize docs clean
+.PHONY: help setup lock demo test test-long test-trino test-fast lint types bench oracle sanitize docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,8 +36,11 @@ demo: .venv/.stamp build/jars/kafka/.stamp ## start everything here and show a r
 test: setup ## run all tests but the long ones, in two processes (PYTEST_ARGS='-k cut' runs some, PROCESSES=0 runs in one)
 	@$(BIN)/python -m pytest -n $(PROCESSES) -m "not long" $(PYTEST_ARGS)
 
-test-long: setup build/jars/trino/.unpacked ## run the long tests: live writers, the long loop and faults of the oracle, random tables, benchmarks
+test-long: setup ## run the long tests: live writers, the long loop and faults of the oracle, random tables, benchmarks
 	@$(BIN)/python -m pytest -n $(PROCESSES) -m long $(PYTEST_ARGS)
+
+test-trino: setup build/jars/trino/.unpacked ## run the tests with Trino, which is a download of 0.8 GB and wants Java 24
+	@$(BIN)/python -m pytest -m long tests/sql_gateway/iceberg/test_trino.py $(PYTEST_ARGS)
 
 test-fast: setup ## run the tests that start no service and take seconds
 	@$(BIN)/python -m pytest -n $(PROCESSES) -m "not service and not oracle and not long" $(PYTEST_ARGS)

@@ -81,7 +81,7 @@ class TrinoServer(Stoppable):
         """
         java, directory = newer_java(JAVA), directory.resolve()
         if not (HOME / "lib").is_dir():
-            raise StackError(f"there is no Trino in {HOME}; run `make build/jars/trino/.unpacked`")
+            raise StackError(f"there is no Trino in {HOME}; `make test-trino` fetches it")
         (directory / "plugin").mkdir(parents=True)
         (directory / "plugin" / "iceberg").symlink_to(HOME / "plugin" / "iceberg")
         uri = f"http://{HOST}:{free_port()}"

@@ -19,7 +19,7 @@ from sql_gateway.embedded import EmbeddedCatalog, serve_catalog
 from stack import KafkaBroker, StackError
 from stack.java import newer_java
 from stack.objects import ObjectStore
-from stack.trino import JAVA, TrinoError, TrinoServer
+from stack.trino import HOME, JAVA, TrinoError, TrinoServer
 from tests.builders import EVENTS, Lake, commit_until, unique
 from tests.coldset.agreement import as_sorted, as_typed
 from tests.conftest import MakeLake
@@ -40,6 +40,8 @@ def trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrinoServer]:
         newer_java(JAVA)
     except StackError as exc:
         pytest.skip(f"Trino does not run here: {exc}")
+    if not (HOME / "lib").is_dir():
+        pytest.skip("Trino is not here: `make test-trino` fetches it")
     with TrinoServer.start(tmp_path_factory.mktemp("trino") / "server") as running:
         yield running
 
